@@ -1,0 +1,1 @@
+"""What crosses between judge and worker: frames, messages, values. Both sides import this."""

@@ -1,0 +1,185 @@
+"""The closed set of messages that cross between judge, warm parent and candidate's process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+PROTOCOL = 1  # both sides must agree; the image carries its own copy
+
+
+class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag=True, tag_field="kind"):
+    """One message. Unknown fields, missing fields and unknown tags are refused when decoded."""
+
+
+# judge -> parent
+
+
+class Limits(Message, frozen=True):
+    """What a candidate's process may use. Bytes, processes and files; time is on the judge's clock."""
+
+    memory_bytes: int
+    file_bytes: int
+    output_bytes: int
+    processes: int
+    open_files: int
+    threads: int
+
+
+class Hello(Message, frozen=True):
+    """The first message: which modules to import before the first fork, and the limits."""
+
+    protocol: int
+    preload: list[str]
+    limits: Limits
+
+
+class Fork(Message, frozen=True):
+    """Start a candidate's process; an earlier one is ended first."""
+
+
+class Kill(Message, frozen=True):
+    """End the candidate's process and everything it started."""
+
+
+class Usage(Message, frozen=True):
+    """Ask what the candidate's process has used so far."""
+
+
+# parent -> judge
+
+
+class Ready(Message, frozen=True):
+    """The parent has imported what it was asked to. Sent before any candidate's code exists."""
+
+    protocol: int
+    python: str
+    threads: int
+    facts: dict[str, str]
+
+
+class NotReady(Message, frozen=True):
+    """The parent cannot serve: a module is missing, or the protocol is another one."""
+
+    reason: str
+
+
+class Forked(Message, frozen=True):
+    """A fresh candidate's process exists."""
+
+
+class Ended(Message, frozen=True):
+    """The candidate's process is gone, and everything it started with it."""
+
+    exit_code: int  # -1 when a signal ended it
+    signal: int  # 0 when it exited
+    step: int  # position in the program it was running, from 0; -1 outside a program
+    out_of_memory: bool
+    flooded: bool  # it printed more than its limit
+    bad_frame: str  # why its bytes were refused; empty when they were not
+    output: bytes  # the head of what it printed
+
+
+class Used(Message, frozen=True):
+    """CPU time and peak memory of the candidate's process, read from outside it."""
+
+    cpu_ns: int
+    peak_bytes: int
+
+
+# judge -> candidate's process
+
+
+class Load(Message, frozen=True):
+    """Import the candidate's source as module `name`. `device` is where tensors go."""
+
+    name: str
+    source: bytes
+    device: str
+    watch: list[str]  # observers to switch on: "torch", "triton"
+
+
+class Step(Message, frozen=True):
+    """One call. `target` is the id of an earlier result, or 0 for the candidate's module."""
+
+    id: int
+    op: str  # "call", "read", "generator", "seed"
+    target: int
+    name: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    fields: list[str]  # take these named fields from the result, as a tuple
+    echo: bool  # send the arguments back as they are after the call
+
+
+class Run(Message, frozen=True):
+    """A program: its steps are run in order, and one `Trace` answers them all."""
+
+    id: int
+    fresh: bool  # forget all earlier results first
+    steps: list[Step]
+
+
+# candidate's process -> judge
+
+
+class Where(Message, frozen=True):
+    """An exception, in the candidate's own terms."""
+
+    type: str
+    bases: list[str]  # names of its classes; built-in ones as "builtins.ValueError"
+    message: str
+    line: int  # the deepest line inside the candidate's file; 0 when there is none
+    code: str  # that line's text
+
+
+class Loaded(Message, frozen=True):
+    """The module is imported. `names` are its public callables."""
+
+    names: list[str]
+
+
+class NotLoaded(Message, frozen=True):
+    """The import raised."""
+
+    error: Where
+
+
+class Returned(Message, frozen=True):
+    """A step returned. `after` holds its arguments when the step asked for them."""
+
+    id: int
+    value: Any
+    after: Any = None
+    observed: Any = None
+
+
+class Failed(Message, frozen=True):
+    """A step raised."""
+
+    id: int
+    error: Where
+    after: Any = None
+    observed: Any = None
+
+
+class Skipped(Message, frozen=True):
+    """A step needed the result of one that failed."""
+
+    id: int
+
+
+class Trace(Message, frozen=True):
+    """The answers to one program, a reply a step, in order."""
+
+    id: int
+    replies: list[Returned | Failed | Skipped]
+
+
+FromJudgeToParent = Hello | Fork | Kill | Usage
+FromParent = Ready | NotReady | Forked | Ended | Used
+FromJudgeToChild = Load | Run
+FromChild = Loaded | NotLoaded | Trace
+
+encode = msgspec.msgpack.Encoder().encode

@@ -1,0 +1,212 @@
+"""Which values may cross the border, and how each is written in msgpack.
+
+Plain numbers, strings, bytes and lists are themselves. Everything else is a map with one key that
+names its kind, so a reader can tell a tuple from a list and a tensor from anything. Objects of the
+candidate's own stay in the worker; only a number for them crosses. Subclasses cross as the
+built-in type they extend, so an overridden `__eq__`, `__len__` or `__iter__` never gets to the judge.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness.border.frames import BadFrame
+
+if TYPE_CHECKING:
+    from harness.border.tensors import Blobs
+
+MAX_DEPTH = 24
+MAX_INT_BITS = 4096
+MAX_NAME_CHARS = 120
+INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """Something that lives in the worker. Equal to nothing but itself."""
+
+    id: int
+    type: str = field(compare=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.type}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that may not cross, described in words."""
+
+    what: str
+
+    def __repr__(self) -> str:
+        return f"<{self.what}>"
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A torch dtype by name: `DType("float16")`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+Hold = Callable[[object], int]
+Find = Callable[[int], object]
+
+
+def pack(value: Any, blobs: Blobs, hold: Hold, depth: int = 0) -> Any:
+    """Write a value with built-in types only; `hold` numbers an object that has to stay."""
+    if value is None or value is True or value is False or type(value) in (float, bytes):
+        return value
+    if depth > MAX_DEPTH:
+        return {"opaque": f"nested more than {MAX_DEPTH} levels deep"}
+    if isinstance(value, Opaque):
+        return {"opaque": value.what}
+    if isinstance(value, DType):
+        return {"dtype": value.name}
+    if isinstance(value, (int, float, str, bytes)):
+        return _pack_scalar(value)
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        return _pack_container(value, blobs, hold, depth + 1)
+    return _pack_library_value(value, blobs, hold)
+
+
+def _pack_scalar(value: int | float | str | bytes) -> Any:
+    if isinstance(value, int):
+        number = int.__int__(value)
+        if number in INT64:
+            return number
+        if number.bit_length() > MAX_INT_BITS:
+            return {"opaque": f"a whole number of {number.bit_length():,} bits"}
+        return {"int": hex(number)}
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, bytes):
+        return bytes.__getitem__(value, slice(None))
+    text = str.__str__(value)
+    if text.isascii() or _is_unicode(text):
+        return text
+    return {"opaque": "text that is not valid Unicode"}
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _pack_container(value: Any, blobs: Blobs, hold: Hold, depth: int) -> Any:
+    def inner(item: Any) -> Any:
+        return pack(item, blobs, hold, depth)
+
+    if isinstance(value, list):
+        return [inner(item) for item in list.__iter__(value)]
+    if isinstance(value, tuple):
+        return {"tuple": [inner(item) for item in tuple.__iter__(value)]}
+    if isinstance(value, dict):
+        return {"dict": [[inner(key), inner(item)] for key, item in dict.items(value)]}
+    items = set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
+    return {"set": [inner(item) for item in items]}
+
+
+def _pack_library_value(value: Any, blobs: Blobs, hold: Hold) -> Any:
+    """A tensor, a dtype, a numpy number, or an object that stays where it is."""
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None:
+        if isinstance(value, torch.Tensor):
+            return blobs.pack(value)
+        if isinstance(value, torch.dtype):
+            return {"dtype": str(value).removeprefix("torch.")}
+    if numpy is not None and isinstance(value, numpy.generic):
+        plain = value.item()
+        if isinstance(plain, (bool, int, float)):
+            return pack(plain, blobs, hold)
+    name = str(getattr(type(value), "__name__", "object"))[:MAX_NAME_CHARS]
+    return {"object": [hold(value), name]}
+
+
+def unpack(raw: Any, blobs: Blobs, find: Find | None = None, depth: int = 0) -> Any:
+    """Rebuild a value from a decoded frame; raise `BadFrame` for anything not written by `pack`.
+
+    `find` gives the object for a number on the worker's side; without it an `Object` is returned.
+    """
+    if raw is None or type(raw) in (bool, int, float, str, bytes):
+        return raw
+    if depth > MAX_DEPTH:
+        raise BadFrame(f"a value nested more than {MAX_DEPTH} levels deep")
+    if type(raw) is list:
+        return [unpack(item, blobs, find, depth + 1) for item in raw]
+    if type(raw) is not dict or len(raw) != 1:
+        raise BadFrame(f"a value of kind {type(raw).__name__}")
+    [(kind, body)] = raw.items()
+    rebuild = _REBUILD.get(kind) if type(kind) is str else None
+    if rebuild is None:
+        raise BadFrame(f"a value of kind {kind!r:.40}")
+    try:
+        return rebuild(body, blobs, find, depth + 1)
+    except (TypeError, ValueError) as error:
+        raise BadFrame(f"a malformed {kind}: {error!s:.80}") from None
+
+
+def _items(body: Any, blobs: Blobs, find: Find | None, depth: int) -> list[Any]:
+    if type(body) is not list:
+        raise TypeError("not a list")
+    return [unpack(item, blobs, find, depth) for item in body]
+
+
+def _dict(body: Any, blobs: Blobs, find: Find | None, depth: int) -> dict[Any, Any]:
+    pairs = _items(body, blobs, find, depth)
+    if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
+        raise TypeError("not pairs")
+    rebuilt = {key: item for key, item in pairs}
+    if len(rebuilt) != len(pairs):
+        raise ValueError("a key stands twice")
+    return rebuilt
+
+
+def _int(body: Any, *_: Any) -> int:
+    if type(body) is not str or len(body) > MAX_INT_BITS // 4 + 3:
+        raise ValueError("too long")
+    return int(body, 16)
+
+
+def _object(body: Any, _blobs: Blobs, find: Find | None, _depth: int) -> object:
+    number, name = body
+    if type(number) is not int or type(name) is not str or len(name) > MAX_NAME_CHARS:
+        raise TypeError("not a number and a name")
+    return Object(number, name) if find is None else find(number)
+
+
+def _dtype(body: Any, _blobs: Blobs, find: Find | None, _depth: int) -> object:
+    if type(body) is not str or not body.isidentifier() or len(body) > MAX_NAME_CHARS:
+        raise TypeError("not a name")
+    if find is None:
+        return DType(body)
+    import torch  # the worker's side: the candidate wants the real thing
+
+    return getattr(torch, body)
+
+
+def _opaque(body: Any, *_: Any) -> Opaque:
+    if type(body) is not str:
+        raise TypeError("not words")
+    return Opaque(body[:MAX_NAME_CHARS])
+
+
+def _tensor(body: Any, blobs: Blobs, _find: Find | None, _depth: int) -> object:
+    return blobs.unpack(body)
+
+
+_REBUILD: dict[str, Callable[[Any, Any, Find | None, int], Any]] = {
+    "tuple": lambda body, *rest: tuple(_items(body, *rest)),
+    "set": lambda body, *rest: frozenset(_items(body, *rest)),
+    "dict": _dict,
+    "int": _int,
+    "object": _object,
+    "opaque": _opaque,
+    "dtype": _dtype,
+    "tensor": _tensor,
+}

@@ -1,0 +1,275 @@
+"""One submission's worker as the judge sees it: started when needed, forked afresh, never trusted."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from harness.border.frames import TO_CHILD, TO_PARENT, BadFrame, Prefix, frame
+from harness.border.messages import (
+    PROTOCOL,
+    Ended,
+    Failed,
+    Fork,
+    Forked,
+    FromChild,
+    FromParent,
+    Hello,
+    Kill,
+    Load,
+    Loaded,
+    Message,
+    NotLoaded,
+    NotReady,
+    Ready,
+    Returned,
+    Run,
+    Skipped,
+    Step,
+    Trace,
+    Usage,
+    Used,
+    encode,
+)
+from harness.border.tensors import Blobs
+from harness.remote.faults import CandidateFault, Fault, Kind, OurFault
+from harness.sandbox.base import CannotStart, Running, Sandbox, Spec
+from harness.sandbox.link import Late, Lost
+
+START_LIMIT_S = 120.0  # a cold torch import on a busy machine
+PARENT_LIMIT_S = 10.0  # forking and killing take milliseconds; past this the sandbox is replaced
+IMPORT_LIMIT_S = 20.0
+STARTS = 3
+
+Reply = Returned | Failed | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A candidate's file: read once, sent as bytes, loaded under the problem's name."""
+
+    name: str
+    source: bytes
+    path: str
+
+
+class Session:
+    """Runs programs of calls in the candidate's process; turns every loss into a named fault."""
+
+    def __init__(self, sandbox: Sandbox, spec: Spec, submission: Submission, *,
+                 watch: tuple[str, ...] = ()) -> None:  # fmt: skip
+        self.submission = submission
+        self.spec = spec
+        self.restarts = 0  # sandboxes replaced because ours or the engine's failed
+        self.facts: dict[str, str] = {}
+        self._sandbox = sandbox
+        self._watch = list(watch)
+        self._running: Running | None = None
+        self._ready = False
+        self._loaded = False
+        self._from_parent = msgspec.msgpack.Decoder(FromParent).decode
+        self._from_child = msgspec.msgpack.Decoder(FromChild).decode
+
+    # the worker's life
+
+    def start(self) -> None:
+        """Start the warm parent without waiting for it."""
+        if self._running is not None:
+            return
+        try:
+            self._running = self._sandbox.start(self.spec)
+        except CannotStart as error:
+            raise OurFault(error.reason, error.remedy) from None
+        self._ready = self._loaded = False
+        hello = Hello(PROTOCOL, list(self.spec.preload), self._running.limits)
+        try:
+            self._tell(TO_PARENT, hello, time.monotonic() + PARENT_LIMIT_S)
+        except (Lost, Late):
+            return  # said again, with its reason, by whoever waits for READY
+
+    def wait_until_ready(self) -> None:
+        """Wait for the warm parent; until then every failure is ours and is tried again."""
+        for attempt in range(1, STARTS + 1):
+            self.start()
+            if self._ready:
+                return
+            try:
+                message = self._parent_says(time.monotonic() + START_LIMIT_S)
+            except (Lost, Late, BadFrame) as error:
+                note = self._end_sandbox()
+                if attempt == STARTS:
+                    reason = f"the sandbox did not start, {STARTS} times: {note or error!r}"
+                    raise OurFault(reason, "harness doctor") from None
+                self.restarts += 1
+                continue
+            if isinstance(message, NotReady):
+                self._end_sandbox()
+                raise OurFault(message.reason, "harness doctor")
+            if isinstance(message, Ready):
+                self.facts = {"python": message.python, **message.facts}
+                self._ready = True
+
+    def fork(self) -> None:
+        """A fresh candidate's process with the file imported, nothing left of earlier calls."""
+        self.wait_until_ready()
+        deadline = time.monotonic() + PARENT_LIMIT_S
+        try:
+            self._tell(TO_PARENT, Fork(), deadline)
+            while not isinstance(self._parent_says(deadline), Forked):
+                pass  # the end of an earlier process may still be on its way
+        except (Lost, Late, BadFrame) as error:
+            raise self._sandbox_lost(f"no process could be started in it: {error}") from None
+        self._load()
+
+    def _load(self) -> None:
+        load = Load(self.submission.name, self.submission.source, self.spec.device, self._watch)
+        message = self._ask(load, [], IMPORT_LIMIT_S, "while it was imported")
+        if isinstance(message, NotLoaded):
+            where = message.error
+            line = f", line {where.line}" if where.line else ""
+            words = f"{where.type}: {where.message}{line}"
+            raise CandidateFault(Fault(Kind.NOT_IMPORTABLE, words, error=where))
+        if not isinstance(message, Loaded):
+            raise self._broke_protocol("it answered before it was asked")
+        self._loaded = True
+
+    def close(self) -> None:
+        """End the worker and its sandbox."""
+        self._end_sandbox()
+
+    # calls
+
+    def run(self, steps: list[Step], blobs: Blobs, *, fresh: bool, limit_s: float) -> Answers:
+        """Run a program; its replies in order, or a `CandidateFault` with the step it died in."""
+        if not self._loaded:
+            self.fork()
+        run = Run(secrets.randbits(62), fresh, steps)
+        message = self._ask(run, blobs.parts, limit_s, "")
+        if not isinstance(message, Trace) or message.id != run.id:
+            raise self._broke_protocol("it answered another question")
+        if [reply.id for reply in message.replies] != [step.id for step in steps]:
+            raise self._broke_protocol("it answered other calls than it was asked")
+        return Answers(message.replies, self._blobs)
+
+    def usage(self) -> Used:
+        """What the candidate's process has used so far, as its parent reads it."""
+        deadline = time.monotonic() + PARENT_LIMIT_S
+        try:
+            self._tell(TO_PARENT, Usage(), deadline)
+            message = self._parent_says(deadline)
+        except (Lost, Late, BadFrame) as error:
+            raise self._sandbox_lost(str(error)) from None
+        if isinstance(message, Ended):
+            raise self._ended(message, "")
+        if not isinstance(message, Used):
+            raise self._broke_protocol("its parent answered another question")
+        return message
+
+    # one exchange with the candidate's process
+
+    def _ask(self, message: Message, blobs: list[bytes], limit_s: float, when: str) -> Any:
+        deadline = time.monotonic() + limit_s
+        self._blobs = bytearray()
+        try:
+            self._tell(TO_CHILD, message, deadline, blobs)
+            prefix, header, self._blobs = self._link().receive(deadline)
+            if prefix.channel == TO_CHILD:
+                return self._decode(self._from_child, header)
+            ended = self._decode(self._from_parent, header)
+        except Late:
+            raise self._hung(limit_s, when) from None
+        except Lost as error:
+            raise self._sandbox_lost(str(error)) from None
+        except BadFrame as error:
+            raise self._broke_protocol(str(error)) from None
+        if not isinstance(ended, Ended):
+            raise self._broke_protocol("its parent answered another question")
+        raise self._ended(ended, when)
+
+    def _link(self) -> Any:
+        assert self._running is not None
+        return self._running.link
+
+    def _tell(self, channel: int, message: Message, deadline: float,
+              blobs: list[bytes] | None = None) -> None:  # fmt: skip
+        self._link().send(frame(channel, encode(message), blobs or []), deadline)
+
+    def _parent_says(self, deadline: float) -> Any:
+        """The parent's next message; what a dying process still sent is passed over."""
+        while True:
+            prefix: Prefix
+            prefix, header, _ = self._link().receive(deadline)
+            if prefix.channel == TO_PARENT:
+                return self._decode(self._from_parent, header)
+
+    def _decode(self, decode: Any, header: bytearray) -> Any:
+        try:
+            return decode(header)
+        except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            raise BadFrame(f"not a message of this protocol: {error!s:.120}") from None
+
+    # how it ends
+
+    def _hung(self, limit_s: float, when: str) -> CandidateFault:
+        step, output = -1, b""
+        deadline = time.monotonic() + PARENT_LIMIT_S
+        self._loaded = False
+        try:
+            self._tell(TO_PARENT, Kill(), deadline)
+            message = self._parent_says(deadline)
+            if isinstance(message, Ended):
+                step, output = message.step, message.output
+        except (Lost, Late, BadFrame):
+            self._end_sandbox()
+        words = f"no answer within {limit_s:g} s" + (f" {when}" if when else "")
+        return CandidateFault(Fault(Kind.HUNG, words, step, output=output))
+
+    def _ended(self, ended: Ended, when: str) -> CandidateFault:
+        self._loaded = False
+        kind, words = _why_ended(ended)
+        words += f" {when}" if when else ""
+        return CandidateFault(Fault(kind, words, ended.step, output=ended.output))
+
+    def _broke_protocol(self, words: str) -> CandidateFault:
+        self._end_sandbox()
+        return CandidateFault(Fault(Kind.PROTOCOL, words))
+
+    def _sandbox_lost(self, words: str) -> CandidateFault | OurFault:
+        """After the file has crossed, a loss is the candidate's unless the keeper itself is gone."""
+        running, self._running = self._running, None
+        self._ready = self._loaded = False
+        ending = running.end() if running is not None else None
+        if ending is not None and ending.keeper_lost:
+            return OurFault(f"the sandbox's engine was lost: {ending.note}", "harness doctor")
+        if ending is not None and ending.out_of_memory:
+            return CandidateFault(Fault(Kind.OUT_OF_MEMORY, "it used more than its memory limit"))
+        return CandidateFault(Fault(Kind.CRASHED, f"it took its whole sandbox down ({words})"))
+
+    def _end_sandbox(self) -> str:
+        running, self._running = self._running, None
+        self._ready = self._loaded = False
+        return running.end().note if running is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The replies of one program and the bytes of their tensors."""
+
+    replies: list[Reply]
+    received: bytearray
+
+
+def _why_ended(ended: Ended) -> tuple[Kind, str]:
+    if ended.flooded:
+        return Kind.FLOODED, "it printed more than its limit"
+    if ended.bad_frame:
+        return Kind.PROTOCOL, ended.bad_frame
+    if ended.out_of_memory and ended.signal == 9:
+        return Kind.OUT_OF_MEMORY, "it used more than its memory limit"
+    if ended.signal:
+        return Kind.CRASHED, f"the process was ended by signal {ended.signal}"
+    return Kind.CRASHED, f"the process exited with status {ended.exit_code}"

@@ -1,0 +1,81 @@
+"""The local sandbox: a process group, in its own namespaces where Linux allows it.
+
+Practice on one's own code, not a security boundary: the worker can read this machine's files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from functools import cache
+
+from harness.border.messages import Limits
+from harness.sandbox.base import CannotStart, Ending, Spec, process_limits, worker_environment
+from harness.sandbox.link import Link, Plain
+
+NAMESPACES = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child",
+              "--mount-proc")  # fmt: skip
+
+
+class LocalSandbox:
+    """Starts warm parents as children of this process."""
+
+    name = "local"
+
+    def start(self, spec: Spec) -> LocalRunning:
+        ours, theirs = socket.socketpair()
+        command = [*_prefix(), sys.executable, "-I", "-m", "harness.worker"]
+        environment = worker_environment(spec)
+        if spec.device == "cuda":
+            environment |= {k: v for k, v in os.environ.items() if k in _GPU_VARIABLES}
+        try:
+            process = subprocess.Popen(
+                command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+                env=environment, cwd="/", start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise CannotStart(f"no local worker could be started: {error}") from None
+        finally:
+            theirs.close()
+        limits = process_limits(spec, count_processes=bool(_prefix()))
+        return LocalRunning(Link(ours, Plain()), limits, process)
+
+    def describe(self) -> str:
+        apart = "own process, network and user namespaces" if _prefix() else "own process group"
+        return f"local worker ({apart}); practice, not isolated"
+
+
+_GPU_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+
+
+class LocalRunning:
+    """A started local worker."""
+
+    def __init__(self, link: Link, limits: Limits, process: subprocess.Popen[bytes]) -> None:
+        self.link = link
+        self.limits = limits
+        self._process = process
+
+    def end(self) -> Ending:
+        self.link.close()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        return Ending(exit_code=self._process.wait())
+
+
+@cache
+def _prefix() -> tuple[str, ...]:
+    """The command that puts a worker into namespaces of its own; empty where that is refused."""
+    unshare = shutil.which("unshare")
+    if sys.platform != "linux" or unshare is None:
+        return ()
+    command = (unshare, *NAMESPACES)
+    works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    return command if works else ()
+
+

@@ -1,0 +1,83 @@
+"""Loading the candidate's file as an ordinary module, and naming what its exceptions say."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from harness.border.messages import Where
+
+MAX_MESSAGE_CHARS = 2000
+MAX_BASES = 32
+
+
+def load(name: str, source: bytes, folder: Path) -> ModuleType:
+    """Import `source` as module `name`, from a real file so that `inspect` can read it.
+
+    The module stands in `sys.modules` before its first line runs: dataclasses with postponed
+    annotations look themselves up there.
+    """
+    path = folder / f"{name}.py"
+    path.write_bytes(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """The names of what the module offers to be called."""
+    return sorted(
+        name[:120]
+        for name, value in list(vars(module).items())
+        if not name.startswith("_") and callable(value)
+    )[:1000]
+
+
+def describe(error: BaseException, path: str) -> Where:
+    """An exception by its types, message and the deepest line inside the candidate's file."""
+    kind = type(error)
+    line, code = _last_line(error, path)
+    return Where(
+        type=_short(kind.__name__),
+        bases=[_full_name(base) for base in kind.__mro__[:MAX_BASES]],
+        message=_message(error),
+        line=line,
+        code=code,
+    )
+
+
+def _full_name(base: type) -> str:
+    builtin = base.__module__ == "builtins"
+    return f"builtins.{base.__name__}" if builtin else _short(base.__name__)
+
+
+def _short(text: object) -> str:
+    return _clean(str(text))[:120]
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return _clean(f"{error.msg}")[:MAX_MESSAGE_CHARS]
+    try:
+        return _clean(str(error))[:MAX_MESSAGE_CHARS]
+    except BaseException as nested:  # noqa: BLE001 - the candidate's own __str__ may raise anything
+        return f"its message could not be read: {type(nested).__name__}"
+
+
+def _last_line(error: BaseException, path: str) -> tuple[int, str]:
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return error.lineno or 0, _clean((error.text or "").rstrip())[:200]
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    if not frames:
+        return 0, ""
+    return frames[-1].lineno or 0, _clean(frames[-1].line or "")[:200]

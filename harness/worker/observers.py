@@ -1,0 +1,31 @@
+"""What is watched during a call, in the candidate's own process: advice, never evidence of a pass.
+
+Observers see which operations torch ran and what a Triton kernel touched. Code that means to can
+switch them off; the values that cross are judged all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Observers:
+    """The observers a suite asked for, by name."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = frozenset(names)
+
+    @contextmanager
+    def watch(self, args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Observe one call; the yielded dict is filled when it ends."""
+        observed: dict[str, Any] = {}
+        if "triton" not in self._names:
+            yield observed
+            return
+        from harness.worker.triton_watch import watch
+
+        with watch() as report:
+            yield observed
+        observed.update(report.facts())
