@@ -17,7 +17,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag=True,
 
 
 class Limits(Message, frozen=True):
-    """What a candidate's process may use. Bytes, processes and files; time is on the judge's clock."""
+    """What a candidate's process may use; time is on the judge's clock."""
 
     memory_bytes: int
     file_bytes: int
@@ -104,7 +104,7 @@ class Step(Message, frozen=True):
     """One call. `target` is the id of an earlier result, or 0 for the candidate's module."""
 
     id: int
-    op: str  # "call", "read", "generator", "seed"
+    op: str  # "call", "read", "generator", "seed", "settle"
     target: int
     name: str
     args: list[Any]

@@ -1,9 +1,9 @@
 """Which values may cross the border, and how each is written in msgpack.
 
 Plain numbers, strings, bytes and lists are themselves. Everything else is a map with one key that
-names its kind, so a reader can tell a tuple from a list and a tensor from anything. Objects of the
+names its kind, so that a tuple is not a list and a tensor is not anything else. Objects of the
 candidate's own stay in the worker; only a number for them crosses. Subclasses cross as the
-built-in type they extend, so an overridden `__eq__`, `__len__` or `__iter__` never gets to the judge.
+built-in type they extend, so no overridden `__eq__`, `__len__` or `__iter__` gets to the judge.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _dict(body: Any, blobs: Blobs, find: Find | None, depth: int) -> dict[Any, A
     pairs = _items(body, blobs, find, depth)
     if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
         raise TypeError("not pairs")
-    rebuilt = {key: item for key, item in pairs}
+    rebuilt = dict(pairs)
     if len(rebuilt) != len(pairs):
         raise ValueError("a key stands twice")
     return rebuilt

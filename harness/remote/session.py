@@ -125,6 +125,10 @@ class Session:
             raise self._sandbox_lost(f"no process could be started in it: {error}") from None
         self._load()
 
+    def forget_process(self) -> None:
+        """Let the next call start a fresh process."""
+        self._loaded = False
+
     def _load(self) -> None:
         load = Load(self.submission.name, self.submission.source, self.spec.device, self._watch)
         message = self._ask(load, [], IMPORT_LIMIT_S, "while it was imported")
@@ -136,6 +140,11 @@ class Session:
         if not isinstance(message, Loaded):
             raise self._broke_protocol("it answered before it was asked")
         self._loaded = True
+
+    def take(self, submission: Submission) -> None:
+        """Go on with another file in the same warm parent: for files of one author only."""
+        self.submission = submission
+        self._loaded = False
 
     def close(self) -> None:
         """End the worker and its sandbox."""

@@ -35,7 +35,7 @@ class LocalSandbox:
             environment |= {k: v for k, v in os.environ.items() if k in _GPU_VARIABLES}
         try:
             process = subprocess.Popen(
-                command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+                command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
                 env=environment, cwd="/", start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -77,5 +77,3 @@ def _prefix() -> tuple[str, ...]:
     command = (unshare, *NAMESPACES)
     works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
     return command if works else ()
-
-

@@ -16,7 +16,7 @@ class Call:
     """One call, and its outcome once it is known: a value, an exception, or a fault."""
 
     id: int
-    op: str  # "call", "read", "generator", "seed"
+    op: str  # "call", "read", "generator", "seed", "settle"
     target: Call | None  # None: a function or class of the module
     name: str
     args: tuple[Any, ...] = ()
@@ -71,15 +71,18 @@ class Broke(AssertionError):
     """What the statement asks does not hold: wanted and got, in the candidate's units.
 
     `at` is the reply that shows it (the last call when left out), `also` others worth showing.
-    `picture` is plain data a report may draw.
+    `picture` is plain data a report may draw. `sketch` stands in for the script where the calls
+    are too many to paste (the cost of ten thousand of them); it is not run again.
     """
 
     def __init__(self, wanted: str, got: str, *, at: Any = None, also: Any = (),
-                 picture: dict[str, Any] | None = None) -> None:  # fmt: skip
+                 picture: dict[str, Any] | None = None,
+                 sketch: list[str] | None = None) -> None:  # fmt: skip
         super().__init__(f"wanted {wanted}, got {got}")
         self.wanted = wanted
         self.got = got
         self.picture = picture
+        self.sketch = sketch
         shown = [at, *also] if at is not None else list(also)
         self.shown: list[Call] = [getattr(reply, "asked", reply) for reply in shown]
 

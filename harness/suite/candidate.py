@@ -40,7 +40,7 @@ class Candidate:
         self._changed: list[Record] = []
 
     def __getattr__(self, name: str) -> Asking:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return Asking(self, None, name)
 
@@ -65,6 +65,12 @@ class Candidate:
     def used(self) -> Used:
         """CPU nanoseconds and peak bytes of the candidate's process, read from outside it."""
         return self._session.usage()
+
+    def settle(self) -> None:
+        """Collect garbage now and let later collections pass over what is alive."""
+        program = self.program()
+        program.plan("settle", None, "settle", (), {}, probe=True)
+        program.run()
 
     def restart(self) -> None:
         """Go on in a fresh process: nothing of earlier calls is left, memory is at its floor."""
@@ -239,7 +245,9 @@ class Reply:
         if self.asked.error is not None:
             raise Raised(self.asked, self.asked.error)
         if self.asked.value is PENDING:
-            raise RuntimeError(f"{self.asked.name} has no answer: run the program, or it was skipped")
+            raise RuntimeError(
+                f"{self.asked.name} has no answer: run the program, or it was skipped"
+            )
         return self.asked.value
 
     def raised(self, *names: str) -> bool:
@@ -266,7 +274,7 @@ class Reply:
         return reply
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return lambda *args, **kwargs: self._ask("call", name, args, kwargs)
 
@@ -291,7 +299,7 @@ class Program:
         self._probing = False
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         return lambda *args, **kwargs: self.call(name, *args, **kwargs)
 

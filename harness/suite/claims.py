@@ -1,4 +1,4 @@
-"""What a suite says of each check: its kind, its requirement, why it matters, what is asked next."""
+"""What a suite says of each check: its kind, its requirement, why it matters, what is asked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _kind(kind: Kind) -> Callable[..., Callable[[Check], Check]]:
         return decorate
 
     declare.__name__ = kind.value
-    declare.__doc__ = f"""Declare a check of kind {kind.value}: {kind.name.lower()}("R4", why=..., ask=...).
+    declare.__doc__ = f"""Declare a check of kind {kind.value}, for a requirement of the statement.
 
     `examples` scales the number of examples the budget allows. `arguments=True` makes it the check
     that arguments are left as they were: it also answers for changes seen during other checks.

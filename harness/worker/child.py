@@ -6,9 +6,9 @@ reads values from it and compares them itself.
 
 from __future__ import annotations
 
+import gc
 import mmap
 import struct
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,7 @@ class Child:
         try:
             self._send(Trace(message.id, replies), outgoing.parts)
         except BadFrame:
-            too_large = [Returned(reply.id, {"opaque": "an answer too large to send"})
+            too_large: list[Returned | Failed | Skipped] = [Returned(reply.id, {"opaque": "an answer too large to send"})
                          for reply in replies]  # fmt: skip
             self._send(Trace(message.id, too_large))
 
@@ -104,8 +104,7 @@ class Child:
         except _Missing:
             return Skipped(step.id)
         answer: Returned | Failed
-        watch = self._observers.watch(args, kwargs) if step.op == "call" else nullcontext({})
-        with watch as observed:
+        with self._observers.watch(step.op, args, kwargs) as observed:
             try:
                 result = _taken(self._act(step, target, args, kwargs), step.fields)
                 value = pack(result, outgoing, self._hold)
@@ -121,6 +120,10 @@ class Child:
             return getattr(target, step.name)(*args, **kwargs)
         if step.op == "read":
             return getattr(target, step.name)
+        if step.op == "settle":
+            gc.collect()
+            gc.freeze()
+            return None
         import torch
 
         if step.op == "generator":

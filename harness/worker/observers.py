@@ -18,14 +18,14 @@ class Observers:
         self._names = frozenset(names)
 
     @contextmanager
-    def watch(self, args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Observe one call; the yielded dict is filled when it ends."""
+    def watch(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Observe one step; the yielded dict is filled when it ends. Only calls are observed."""
         observed: dict[str, Any] = {}
-        if "triton" not in self._names:
+        if op != "call" or "triton" not in self._names:
             yield observed
             return
         from harness.worker.triton_watch import watch
 
-        with watch() as report:
+        with watch(args, kwargs) as report:
             yield observed
         observed.update(report.facts())

@@ -1,0 +1,88 @@
+"""The `harness` command: finds the command asked for and imports only that one."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "list": "harness.commands.browse",
+    "show": "harness.commands.browse",
+    "start": "harness.commands.browse",
+    "explain": "harness.commands.explain",
+    "check": "harness.commands.check",
+    "verify": "harness.commands.verify",
+    "doctor": "harness.commands.machine",
+    "image": "harness.commands.machine",
+}
+EXAMPLES = """\b
+Examples:
+  harness list
+  harness start paged_allocator
+  harness check paged_allocator
+  harness check paged_allocator answers/ada.py --backend docker
+"""
+
+
+class Commands(click.Group):
+    """Loads a command's module when it is asked for; suggests the nearest name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = getattr(import_module(module), f"{cmd_name}_command")
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"there is one with a close name: {close[0]}" if close else "see harness --help"
+            raise click.UsageError(f"no command called {args[0]!r}\n  {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SHORT.items()))
+
+
+SHORT = {
+    "list": "The problems there are.",
+    "show": "A problem's statement.",
+    "start": "Copy a problem's stub into this folder.",
+    "check": "Grade a file the way a panel would.",
+    "explain": "One check: its claim, why it matters, what is asked.",
+    "verify": "Prove a suite good (for authors).",
+    "doctor": "What this machine can run, and what it cannot assess.",
+    "image": "Build the image that candidates' code runs in.",
+}
+
+
+@click.group(cls=Commands, epilog=EXAMPLES, context_settings={"max_content_width": 80})
+@click.option("--pack", metavar="DIR", type=click.Path(file_okay=False), envvar="HARNESS_PACK",
+              help="Another folder of problems, graders and solutions.")  # fmt: skip
+@click.version_option(package_name="harness")
+@click.pass_context
+def harness(ctx: click.Context, pack: str | None) -> None:
+    """An autograded coding round for inference engineers.
+
+    Exit codes: 0 all held, 1 something broke, 2 usage, 3 could not grade.
+    """
+    ctx.obj = pack
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        harness(prog_name="harness")
+    except BrokenPipeError:
+        sys.exit(141)

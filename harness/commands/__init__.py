@@ -1,0 +1,1 @@
+"""The commands, one module each: arguments in, text and an exit code out."""

@@ -1,0 +1,134 @@
+"""Running one check over its examples and keeping the smallest that breaks it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import hypothesis
+from hypothesis import HealthCheck, Phase
+from hypothesis.errors import Flaky, HypothesisException, StopTest, UnsatisfiedAssumption
+
+from harness.judge.budget import HANG_LIMIT_S, HANGS_A_CHECK, Budget
+from harness.remote.faults import CandidateFault, Kind, TimeSpent
+from harness.suite.calls import Broke, Call, Record
+from harness.suite.candidate import Candidate
+from harness.suite.claims import Claim
+
+PASSES_THROUGH = (StopTest, UnsatisfiedAssumption)  # Hypothesis' own control flow
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One example that broke: its calls and what was raised."""
+
+    calls: list[Call]
+    error: Exception
+    shown: list[Call]
+
+    @property
+    def size(self) -> int:
+        return len(self.calls)
+
+
+@dataclass(slots=True)
+class Examples:
+    """The examples of one check as they run, and the failures among them."""
+
+    candidate: Candidate
+    claim: Claim
+    budget: Budget
+    until: float
+    count: int = 0
+    first: Failure | None = None
+    last: Failure | None = None
+    smallest: Failure | None = None
+    hangs: int = 0
+    ended_early: bool = False
+    seconds: float = field(default=0.0)
+
+    def around(self, check: Callable[..., Any]) -> Callable[..., Any]:
+        """`check`, one example at a time: a fresh record, and its failure kept when it happens."""
+
+        @functools.wraps(check)
+        def example(*args: Any, **kwargs: Any) -> Any:
+            if time.monotonic() > self.until:
+                raise TimeSpent
+            self.candidate.begin_example()
+            if self.first is None:
+                self.count += 1
+            try:
+                return check(*args, **kwargs)
+            except (*PASSES_THROUGH, HypothesisException):
+                raise
+            except Exception as error:
+                self._keep(error)
+                raise
+
+        return example
+
+    def _keep(self, error: Exception) -> None:
+        record = self.candidate.record
+        shown = _shown(error, record)
+        failure = Failure(record.up_to(shown), error, shown)
+        if self.first is None:
+            self.first = failure
+            self.until = min(self.until, time.monotonic() + self.budget.shrink_s)
+            self.candidate.limit_time(self.until)
+        self.last = failure
+        if self.smallest is None or failure.size <= self.smallest.size:
+            self.smallest = failure
+        if isinstance(error, CandidateFault) and error.fault.kind is Kind.HUNG:
+            self.hangs += 1
+            self.candidate.limit_calls(HANG_LIMIT_S)
+            if self.hangs >= HANGS_A_CHECK:
+                raise TimeSpent from None
+
+    def failure(self) -> Failure | None:
+        """The failure to show: Hypothesis' last replay, or the smallest when it was cut short."""
+        return self.smallest if self.ended_early else self.last
+
+
+def _shown(error: Exception, record: Record) -> list[Call]:
+    """The calls that a failure is about."""
+    if isinstance(error, Broke) and error.shown:
+        return [call for call in error.shown if call in record.calls]
+    faulty = [call for call in record.calls if call.fault is not None]
+    call = getattr(error, "call", None)
+    if call in record.calls:
+        return [call]
+    return faulty[:1] or [call for call in record.calls if not call.probe][-1:]
+
+
+def run_examples(check: Any, claim: Claim, budget: Budget, seed: int) -> None:
+    """Prepare a check for Hypothesis: its number of examples, its seed, no clock, no database."""
+    phases = [Phase.explicit, Phase.generate]
+    if budget.shrink:
+        phases.append(Phase.shrink)
+    settings = hypothesis.settings(
+        max_examples=max(1, round(budget.examples * claim.examples)),
+        deadline=None,
+        database=None,
+        derandomize=False,
+        print_blob=False,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        phases=phases,
+        verbosity=hypothesis.Verbosity.quiet,
+        stateful_step_count=30,
+    )
+    settings(hypothesis.seed(_seed_of(claim.id, seed))(check))
+
+
+def _seed_of(check_id: str, seed: int) -> int:
+    """Each check has its own stream, so that running one alone gives the same examples."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{check_id}".encode()).digest()[:8], "big")
+
+
+def is_nondeterministic(error: BaseException) -> bool:
+    """Whether Hypothesis saw the same example break once and hold once."""
+    return isinstance(error, Flaky)

@@ -1,0 +1,101 @@
+"""From a failure to a finding: replayed in a fresh process, then written as a script."""
+
+from __future__ import annotations
+
+from harness.judge.examples import Failure
+from harness.judge.replay import repeats, replay
+from harness.remote.faults import CandidateFault, Fault, Kind
+from harness.results import Finding
+from harness.suite.calls import Broke, Call, Record
+from harness.suite.candidate import Candidate
+from harness.suite.script import imports, script, show
+
+MAX_PRINTED_CHARS = 2000
+
+
+def find(candidate: Candidate, failure: Failure, first: Failure, *, flaky: bool) -> Finding:
+    """The finding for a failure; `first` is the one that was met first, before any shrinking.
+
+    The script is run again alone in a fresh process. When its outcome is not the one that broke
+    the check, the longer first failure is tried, and after that the finding is that the answers
+    depend on something besides the calls.
+    """
+    if isinstance(failure.error, Broke) and failure.error.sketch is not None:
+        return _written(failure, [])
+    for attempt in (failure, first):
+        again = replay(candidate, attempt.calls)
+        if repeats(attempt.shown, attempt.calls, again):
+            return _written(attempt, again)
+        if attempt.calls == first.calls:
+            break
+    return _not_repeating(failure, flaky=flaky)
+
+
+def _written(failure: Failure, calls: list[Call]) -> Finding:
+    wanted, got = _wanted_and_got(failure)
+    sketch = failure.error.sketch if isinstance(failure.error, Broke) else None
+    fault = failure.error.fault if isinstance(failure.error, CandidateFault) else None
+    return Finding(
+        fault=(fault.kind if fault else Kind.WRONG).value,
+        script=script(calls) if sketch is None else sketch,
+        imports=imports(calls),
+        wanted=wanted,
+        got=got,
+        line=fault.error.line if fault and fault.error else 0,
+        code=fault.error.code.strip() if fault and fault.error else "",
+        printed=_printed(fault),
+        picture=failure.error.picture if isinstance(failure.error, Broke) else None,
+    )
+
+
+def _wanted_and_got(failure: Failure) -> tuple[str, str]:
+    error = failure.error
+    if isinstance(error, Broke):
+        return error.wanted, error.got
+    if isinstance(error, CandidateFault):
+        return "an answer", f"{error.fault.kind.value}: {error.fault.words}"
+    answer = f"; the last answer is {show(failure.shown[0].value)}" if failure.shown else ""
+    return "an answer of the form the statement gives", (
+        f"one that cannot be read ({type(error).__name__}: {error!s:.120}){answer}"
+    )
+
+
+def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
+    wanted, got = _wanted_and_got(failure)
+    how = "the same calls then gave" if flaky else "in a fresh process the same calls give"
+    return Finding(
+        fault=Kind.LEAKS.value,
+        script=script(failure.calls),
+        imports=imports(failure.calls),
+        wanted=f"{wanted}, whatever was called before",
+        got=f"{got}; {how} another answer",
+        repeats=False,
+    )
+
+
+def _printed(fault: Fault | None) -> str:
+    if fault is None:
+        return ""
+    return fault.output.decode("utf-8", "replace")[:MAX_PRINTED_CHARS]
+
+
+def import_finding(fault: Fault) -> Finding:
+    """The one finding of a file that cannot be imported."""
+    where = fault.error
+    return Finding(
+        fault=fault.kind.value,
+        script=[],
+        imports=[],
+        wanted="a file that can be imported",
+        got=fault.words,
+        line=where.line if where else 0,
+        code=where.code.strip() if where else "",
+        printed=_printed(fault),
+    )
+
+
+def changed_argument(record: Record) -> Failure:
+    """The failure of a call that changed an argument, seen while another check was running."""
+    call = next(call for call in record.calls if call.changed_arguments)
+    error = Broke("the arguments as they were", "other values after the call")
+    return Failure(record.up_to([call]), error, [call])

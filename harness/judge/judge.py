@@ -1,0 +1,179 @@
+"""The judge on one pytest run: gives each check a fresh process and turns its end into a result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness.judge.budget import Budget
+from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
+from harness.judge.findings import changed_argument, find, import_finding
+from harness.remote.faults import CandidateFault, Fault, OurFault, TimeSpent
+from harness.remote.session import Session
+from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding
+from harness.suite.candidate import Candidate
+from harness.suite.claims import ATTRIBUTE, Claim
+
+
+class Judge:
+    """Collects a `Check` for every claim of the suite; the suite's source is never shown."""
+
+    def __init__(self, session: Session, budget: Budget, seed: int, *, only: frozenset[str],
+                 call_limit_s: float, tell: Callable[[Check], None]) -> None:  # fmt: skip
+        self.checks: list[Check] = []
+        self.known: list[str] = []
+        self.known_to_import = False
+        self.our_fault: OurFault | None = None
+        self.import_fault: Fault | None = None
+        self.candidate: Candidate
+        self._session = session
+        self._budget = budget
+        self._seed = seed
+        self._only = only
+        self._call_limit_s = call_limit_s
+        self._tell = tell
+        self._until = time.monotonic() + budget.run_s
+        self._changed: tuple[Candidate, Failure] | None = None
+        self._about_arguments: frozenset[str] = frozenset()
+
+    # pytest's hooks
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
+        """Keep the checks asked for, in the order the suite has them."""
+        claims = [(item, getattr(item.obj, ATTRIBUTE, None)) for item in items]
+        self.known = [claim.id for _, claim in claims if claim]
+        self._about_arguments = frozenset(c.id for _, c in claims if c and c.arguments)
+        items[:] = [i for i, c in claims if c and (not self._only or c.id in self._only)]
+        for item in items:
+            if hasattr(item.obj, "hypothesis"):
+                run_examples(item.obj, getattr(item.obj, ATTRIBUTE), self._budget, self._seed)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Function) -> Any:
+        """A candidate of its own for every check; the first one finds out whether it imports."""
+        claim: Claim = getattr(item.obj, ATTRIBUTE)
+        if not self.known_to_import and self.our_fault is None:
+            self._import()
+        self._session.forget_process()
+        self.candidate = Candidate(
+            self._session,
+            records=getattr(item.module, "RECORDS", {}),
+            call_limit_s=self._call_limit_s,
+            until=self._until,
+            strict_arguments=claim.arguments,
+        )
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Any:
+        """Run one check to its end and record how it went."""
+        claim: Claim = getattr(pyfuncitem.obj, ATTRIBUTE)
+        examples = Examples(self.candidate, claim, self._budget, self._until)
+        started = time.monotonic()
+        reason = self._reason_not_to_run(claim)
+        failed: BaseException | None = None
+        inner = pyfuncitem.obj
+        if reason or self.import_fault is not None:
+            pyfuncitem.obj = lambda **_: None
+        elif hasattr(inner, "hypothesis"):
+            inner.hypothesis.inner_test = examples.around(inner.hypothesis.inner_test)
+        else:
+            pyfuncitem.obj = examples.around(inner)
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
+            failed = error
+        if self.import_fault is not None:
+            check = self._not_importable(claim)
+        else:
+            check = self._outcome(claim, examples, failed, reason, time.monotonic() - started)
+        self.checks.append(check)
+        self._tell(check)
+        if isinstance(failed, KeyboardInterrupt):
+            raise failed
+        return True
+
+    def _import(self) -> None:
+        self.known_to_import = True
+        try:
+            self._session.fork()
+        except CandidateFault as error:
+            self.import_fault = error.fault
+        except OurFault as error:
+            self.our_fault = error
+
+    # how a check ended
+
+    def _reason_not_to_run(self, claim: Claim) -> str:
+        if self.our_fault is not None:
+            return self.our_fault.reason
+        if time.monotonic() > self._until:
+            return f"the time for the run was used up ({self._budget.run_s:g} s)"
+        if claim.device and claim.device != self._session.spec.device:
+            return f"needs a {claim.device} device"
+        return ""
+
+    def _outcome(self, claim: Claim, examples: Examples, failed: BaseException | None, reason: str,
+                 seconds: float) -> Check:  # fmt: skip
+        finding = None
+        status = HELD
+        if reason:
+            status = NOT_ASSESSED
+        elif isinstance(failed, OurFault):
+            self.our_fault, status, reason = failed, NOT_ASSESSED, failed.reason
+        elif isinstance(failed, KeyboardInterrupt):
+            status, reason = NOT_ASSESSED, "stopped by hand"
+        elif examples.first is not None:
+            status = BROKE
+            examples.ended_early = isinstance(failed, TimeSpent)
+            finding = self._finding(examples, failed)
+        elif isinstance(failed, TimeSpent):
+            status, reason = NOT_ASSESSED, f"time ran out after {examples.count} examples"
+        elif failed is not None:
+            status, reason = NOT_ASSESSED, f"the check itself failed: {failed!r:.300}"
+        elif self.candidate.changed_arguments:
+            record = self.candidate.changed_arguments[0]
+            self._changed = self._changed or (self.candidate, changed_argument(record))
+        return _check(claim, status, reason=reason, finding=finding, examples=examples.count,
+                      seconds=round(seconds, 3))  # fmt: skip
+
+    def _finding(self, examples: Examples, failed: BaseException | None) -> Finding | None:
+        failure = examples.failure()
+        if failure is None or examples.first is None:
+            return None
+        self.candidate.limit_time(float("inf"))
+        self.candidate.limit_calls(self._call_limit_s)
+        flaky = failed is not None and is_nondeterministic(failed)
+        try:
+            return find(self.candidate, failure, examples.first, flaky=flaky)
+        except OurFault as error:
+            self.our_fault = error
+            return None
+
+    def _not_importable(self, claim: Claim) -> Check:
+        assert self.import_fault is not None
+        return _check(claim, BROKE, finding=import_finding(self.import_fault))
+
+    def conclude(self) -> list[Check]:
+        """The checks, a change of arguments seen in passing charged to the check about it."""
+        if self._changed is None:
+            return self.checks
+        return [self._charged(check) for check in self.checks]
+
+    def _charged(self, check: Check) -> Check:
+        if check.status != HELD or check.id not in self._about_arguments or self._changed is None:
+            return check
+        return msgspec.structs.replace(
+            check, status=BROKE, finding=find(*self._changed, self._changed[1], flaky=False)
+        )
+
+
+def _check(claim: Claim, status: str, **more: Any) -> Check:
+    return Check(
+        id=claim.id, kind=claim.kind.value, requirement=claim.requirement, claim=claim.text,
+        why=claim.why, ask=claim.ask, status=status, **more,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Pure functions from a result document to what people and machines read."""

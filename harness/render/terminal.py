@@ -1,0 +1,103 @@
+"""The result on a terminal: 80 plain columns, the verdict and the next command last."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Problem, Result
+
+WIDTH = 80
+COLOURS = {HELD: "32", BROKE: "31", NOT_ASSESSED: "33"}
+KINDS = ("invariant", "behaviour", "edge", "cost")  # heaviest first
+LABEL_WIDTH = 10
+SHORT = {NOT_ASSESSED: "n/a"}
+
+
+def header(slug: str, title: str, minutes: int) -> str:
+    """The first line: printed before anything slow happens."""
+    return f"{slug}   {title}   {minutes} min"
+
+
+def check_line(check: Check, *, colour: bool) -> str:
+    """One line a check: how it went, and the sentence that should be true."""
+    word = _painted(f"{SHORT.get(check.status, check.status):5}", check.status, colour)
+    text = check.claim + (f" ({check.reason})" if check.reason else "")
+    lines = textwrap.wrap(text, WIDTH - 9, break_long_words=False) or [""]
+    return "\n".join([f"  {word}  {lines[0]}", *(" " * 9 + line for line in lines[1:])])
+
+
+def findings(result: Result, *, every: bool, colour: bool) -> str:
+    """The heaviest finding in full, or every one."""
+    broken = sorted(
+        (check for check in result.checks if check.status == BROKE),
+        key=lambda check: KINDS.index(check.kind),
+    )
+    shown = broken if every else broken[:1]
+    return "\n".join("\n".join(finding_lines(check, colour=colour)) for check in shown)
+
+
+def finding_lines(check: Check, *, colour: bool = False) -> Iterator[str]:
+    """One finding in full: the claim, the script, wanted and got, why, what is asked next."""
+    head = f"broke[{check.id}]: {check.claim} ({check.requirement})"
+    yield from textwrap.wrap(_painted(head, BROKE, colour), WIDTH, subsequent_indent="  ")
+    yield ""
+    if check.finding is not None:
+        yield from (f"    {line}" for line in (*check.finding.imports, *check.finding.script))
+        if check.finding.script:
+            yield ""
+        yield from _facts(check.finding)
+    yield from _labelled("why", check.why)
+    yield from _labelled("asked", check.ask)
+    yield ""
+
+
+def _facts(finding: Finding) -> Iterator[str]:
+    yield from _labelled("wanted", finding.wanted)
+    yield from _labelled("got", finding.got)
+    if finding.line:
+        yield from _labelled("line", f"{finding.line}: {finding.code}")
+    if finding.printed:
+        yield from _labelled("printed", _printable(finding.printed))
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    """A label and its text; values are wrapped, never cut."""
+    lines = textwrap.wrap(
+        text, WIDTH - LABEL_WIDTH, break_long_words=False, break_on_hyphens=False
+    ) or [""]
+    yield f"  {label:<{LABEL_WIDTH - 2}}{lines[0]}"
+    yield from (" " * LABEL_WIDTH + line for line in lines[1:])
+
+
+def _printable(text: str) -> str:
+    """Text of the candidate's without anything a terminal would obey."""
+    return "".join(char if char.isprintable() or char == " " else " " for char in text)
+
+
+def summary(result: Result, *, next_command: str) -> str:
+    """The last lines: counts, the level with its reasons, and the next command."""
+    counts = [f"{count} {status}" for status in (HELD, BROKE, NOT_ASSESSED)
+              if (count := sum(check.status == status for check in result.checks))]  # fmt: skip
+    reasons = "; ".join(result.reasons)
+    text = f"{', '.join(counts) or 'nothing ran'}.  {result.level}"
+    lines = textwrap.wrap(f"{text}: {reasons}." if reasons else f"{text}.", WIDTH,
+                          break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    if result.could_not_grade:
+        lines += textwrap.wrap(f"could not grade: {result.could_not_grade}. Your code was not "
+                               "judged", WIDTH)  # fmt: skip
+    return "\n".join([*lines, f"Next: {result.remedy or next_command}"])
+
+
+def footer(result: Result) -> str:
+    """Where it ran and with which seed, for whoever has to do it again."""
+    return (f"  {result.run.isolation}; seed {result.run.seed}, budget {result.run.budget}, "
+            f"{result.run.seconds:.1f} s")  # fmt: skip
+
+
+def problem_line(problem: Problem) -> str:
+    return header(problem.slug, problem.title, problem.minutes)
+
+
+def _painted(text: str, status: str, colour: bool) -> str:
+    return f"\x1b[{COLOURS[status]}m{text}\x1b[0m" if colour else text

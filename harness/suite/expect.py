@@ -1,0 +1,48 @@
+"""Comparing an answer with what the statement asks, in words a candidate can use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.suite.calls import Broke
+from harness.suite.candidate import Reply
+from harness.suite.script import show
+
+
+def equal(got: Any, wanted: Any, *, what: str = "", at: Any = None, also: Any = ()) -> None:
+    """Break unless `got` is `wanted`; a list and a tuple of the same items are one answer."""
+    if plain(got) != plain(wanted):
+        name = f"{what}: " if what else ""
+        raise Broke(f"{name}{show(wanted)}", f"{show(got)}", at=at, also=also)
+
+
+def plain(value: Any) -> Any:
+    """A value with tuples as lists and every number with its kind, so that True is not 1."""
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return (type(value) is bool, value) if isinstance(value, (bool, int)) else value
+
+
+def holds(condition: bool, wanted: str, got: str, *, at: Any = None, also: Any = ()) -> None:
+    """Break with these words unless the condition holds."""
+    if not condition:
+        raise Broke(wanted, got, at=at, also=also)
+
+
+def refused(reply: Reply, *errors: str, wanted: str = "") -> None:
+    """Break unless the call raised one of these errors, or a subclass."""
+    if reply.raised(*errors):
+        return
+    names = " or ".join(errors)
+    if reply.asked.error is not None:
+        got = f"{reply.asked.error.type}: {reply.asked.error.message}"
+    else:
+        got = f"no error; it returned {show(reply.asked.value)}" if reply.ok else "no answer"
+    raise Broke(wanted or names, got, at=reply)
+
+
+def whole_numbers(value: Any, what: str, *, at: Any = None) -> list[int]:
+    """A list or tuple of whole numbers, as a list; anything else breaks."""
+    if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
+        return list(value)
+    raise Broke(f"a list of {what}", show(value), at=at)

@@ -1,0 +1,151 @@
+"""Writing a record of calls as Python that can be pasted under the candidate's file."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from harness.border.values import DType, Object
+from harness.suite.calls import PENDING, Call
+
+MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
+OBJECT_NAMES = "abcdefghijklmnopqrstuvwxyz"
+
+
+def script(calls: list[Call]) -> list[str]:
+    """One line a call, its outcome as a comment."""
+    names: dict[int, str] = {}
+    lines = []
+    for call in calls:
+        text = _expression(call, names)
+        if _is_object(call) or _is_used_later(call, calls):
+            names[id(call)] = _name(len(names))
+            text = f"{names[id(call)]} = {text}"
+        lines.append(text + _outcome(call))
+    return lines
+
+
+def imports(calls: list[Call]) -> list[str]:
+    """What the script needs beside the candidate's own names."""
+    text = "\n".join(script(calls))
+    wanted = []
+    if "torch." in text:
+        wanted.append("import torch")
+    if any(word in text.split("#")[0] for word in ("nan", "inf")):
+        wanted.append("from math import inf, nan")
+    return wanted
+
+
+def _name(position: int) -> str:
+    letters = len(OBJECT_NAMES)
+    return OBJECT_NAMES[position % letters] + (
+        str(position // letters) if position >= letters else ""
+    )
+
+
+def _is_object(call: Call) -> bool:
+    return isinstance(call.value, Object) or call.op == "generator"
+
+
+def _is_used_later(call: Call, calls: list[Call]) -> bool:
+    return any(
+        other.target is call
+        or any(getattr(arg, "asked", None) is call for arg in _arguments(other))
+        for other in calls
+    )
+
+
+def _arguments(call: Call) -> list[Any]:
+    return [*call.args, *call.kwargs.values()]
+
+
+def _expression(call: Call, names: dict[int, str]) -> str:
+    if call.op == "generator":
+        return f"torch.Generator().manual_seed({call.args[0]})"
+    if call.op == "seed":
+        return f"torch.manual_seed({call.args[0]})"
+    owner = "" if call.target is None else f"{names.get(id(call.target), '?')}."
+    if call.op == "read":
+        return f"{owner}{call.name}"
+    arguments = [show(arg, names) for arg in call.args]
+    arguments += [f"{key}={show(arg, names)}" for key, arg in call.kwargs.items()]
+    return f"{owner}{call.name}({', '.join(arguments)})"
+
+
+def _outcome(call: Call) -> str:
+    if call.fault is not None:
+        return f"  # {call.fault.words}"
+    if call.error is not None:
+        return f"  # raises {call.error.type}"
+    if call.value is PENDING or call.value is None or _is_object(call):
+        return ""
+    return f"  # -> {_cut(show(call.value, {}))}"
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) <= MAX_ANSWER_CHARS:
+        return text
+    return f"{text[:MAX_ANSWER_CHARS]} ... ({len(text):,} characters)"
+
+
+def show(value: Any, names: dict[int, str] | None = None) -> str:
+    """A value as Python source, tensors included."""
+    asked = getattr(value, "asked", None)
+    if asked is not None:
+        return (names or {}).get(id(asked), "?")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if type(value) in (list, tuple):
+        inner = ", ".join(show(item, names) for item in value)
+        comma = "," if type(value) is tuple and len(value) == 1 else ""
+        return f"[{inner}]" if type(value) is list else f"({inner}{comma})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{show(k)}: {show(v, names)}" for k, v in value.items()) + "}"
+    if isinstance(value, (Object, DType)) or not hasattr(value, "untyped_storage"):
+        return repr(value)
+    return _tensor(value)
+
+
+def _tensor(value: Any) -> str:
+    """A tensor by the expression it was made with, or by its values and, if unusual, strides."""
+    source = getattr(value, "source", None)
+    if source is not None:
+        return str(source)
+    dtype = str(value.dtype)
+    if value.numel() == 0:
+        return f"torch.zeros({list(value.shape)}, dtype={dtype})"
+    plain = dtype in ("torch.float32", "torch.int64", "torch.bool")
+    ending = ")" if plain else f", dtype={dtype})"
+    if value.is_contiguous():
+        return f"torch.tensor({_numbers(value.tolist())}{ending}"
+    if value.dim() == 2 and value.t().is_contiguous():
+        return f"torch.tensor({_numbers(value.t().tolist())}{ending}.t()"
+    if 0 in value.stride():
+        return _expanded(value, ending)
+    return (
+        f"torch.tensor({_numbers(_storage(value).tolist())}{ending}"
+        f".as_strided({tuple(value.shape)}, {value.stride()}, {value.storage_offset()})"
+    )
+
+
+def _expanded(value: Any, ending: str) -> str:
+    shape = list(value.shape)
+    for dim, step in enumerate(value.stride()):
+        if step == 0:
+            value = value.narrow(dim, 0, min(1, shape[dim]))
+    return f"torch.tensor({_numbers(value.tolist())}{ending}.expand({shape})"
+
+
+def _storage(value: Any) -> Any:
+    import torch
+
+    return torch.empty(0, dtype=value.dtype).set_(value.untyped_storage())
+
+
+def _numbers(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_numbers(item) for item in value) + "]"
+    if isinstance(value, float):
+        return show(value) if not math.isfinite(value) else f"{value:.9g}"
+    return str(value)
