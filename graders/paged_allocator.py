@@ -112,8 +112,10 @@ class Moment:
         return self.reply.ok if self.fits else self.reply.raised("OutOfBlocks")
 
     def tables(self) -> dict[str, list[int]]:
-        return {seq: whole_numbers(reply.value, "blocks", at=reply)
-                for seq, reply in self.looks[TABLES].items()}  # fmt: skip
+        return {
+            seq: whole_numbers(reply.value, "blocks", at=reply)
+            for seq, reply in self.looks[TABLES].items()
+        }
 
 
 def play(candidate: Candidate, plan: Plan, *looks: str) -> tuple[Model, list[Moment]]:
@@ -238,8 +240,13 @@ def test_counts_are_the_tables_a_block_stands_in(candidate, plan):
         owners = Counter(block for table in moment.tables().values() for block in set(table))
         for block, reply in enumerate(moment.looks[COUNTS]):
             tables = [r for r in moment.looks[TABLES].values() if block in r.value]
-            equal(reply.value, owners[block], what=f"the count of block {block}", at=reply,
-                  also=tables)  # fmt: skip
+            equal(
+                reply.value,
+                owners[block],
+                what=f"the count of block {block}",
+                at=reply,
+                also=tables,
+            )
 
 
 @invariant(
@@ -258,8 +265,13 @@ def test_free_and_held_blocks_make_up_the_pool(candidate, plan):
             return
         held = {block for table in moment.tables().values() for block in table}
         reply = moment.looks[FREE]
-        equal(reply.value, model.num_blocks - len(held), what="free blocks", at=reply,
-              also=moment.looks[TABLES].values())  # fmt: skip
+        equal(
+            reply.value,
+            model.num_blocks - len(held),
+            what="free blocks",
+            at=reply,
+            also=moment.looks[TABLES].values(),
+        )
 
 
 @invariant(
@@ -280,8 +292,13 @@ def test_a_table_fits_its_tokens(candidate, plan):
             at, length = moment.looks[TABLES][seq], moment.looks[LENGTHS][seq]
             equal(length.value, moment.after[seq], what=f"the tokens of {seq!r}", at=length)
             wanted = -(-moment.after[seq] // model.block_size)
-            holds(len(table) == wanted, f"{wanted} blocks for {moment.after[seq]} tokens",
-                  f"{len(table)}: {table}", at=at, also=[length])  # fmt: skip
+            holds(
+                len(table) == wanted,
+                f"{wanted} blocks for {moment.after[seq]} tokens",
+                f"{len(table)}: {table}",
+                at=at,
+                also=[length],
+            )
             holds(len(set(table)) == len(table), "different blocks", str(table), at=at)
             outside = [block for block in table if not 0 <= block < model.num_blocks]
             holds(not outside, f"blocks from 0 to {model.num_blocks - 1}", str(table), at=at)
@@ -451,8 +468,12 @@ def test_a_request_that_exactly_fits_succeeds(candidate, plan):
     if last is not None and last.fits and last.reply.asked.error is not None:
         error = last.reply.asked.error
         free = moments[-2].looks[FREE] if len(moments) > 1 else None
-        raise Broke("an answer: the blocks it needs are free", f"{error.type}: {error.message}",
-                    at=last.reply, also=[free] if free is not None else [])  # fmt: skip
+        raise Broke(
+            "an answer: the blocks it needs are free",
+            f"{error.type}: {error.message}",
+            at=last.reply,
+            also=[free] if free is not None else [],
+        )
 
 
 @behaviour(
@@ -495,8 +516,13 @@ def test_a_shared_partly_full_block_is_copied_once(candidate, block_size, full, 
     mine = whole_numbers(now.value, "blocks")
     holds(len(pairs) == 1, "one copy", f"{len(pairs)}: {pairs}", at=reply)
     new = mine[-1] if mine else -1
-    holds(pairs[0] == (table[-1], new), f"the copy [({table[-1]}, {new})]", str(pairs), at=now,
-          also=[reply])  # fmt: skip
+    holds(
+        pairs[0] == (table[-1], new),
+        f"the copy [({table[-1]}, {new})]",
+        str(pairs),
+        at=now,
+        also=[reply],
+    )
     equal(mine, [*table[:-1], new], what="the shared blocks before, then the copy", at=now)
     holds(new not in table, "a block that nobody held", f"block {new}", at=now)
     equal(pool.block_table(sibling), table, what="the sibling's table as it was")
@@ -577,8 +603,12 @@ def test_several_tokens_equal_one_by_one(candidate, block_size, tokens, more, sh
     at_once, one_by_one = looks
     many, single = ([p for r in rs for p in copies(r)] for rs in replies)
     last = replies[0][-1]
-    holds(len(many) == len(single), f"as many copies as one by one: {len(single)}",
-          f"{len(many)}: {many}", at=last)  # fmt: skip
+    holds(
+        len(many) == len(single),
+        f"as many copies as one by one: {len(single)}",
+        f"{len(many)}: {many}",
+        at=last,
+    )
     equal(at_once[1].value, one_by_one[1].value, what="tokens", at=at_once[1])
     got, blocks = (len(whole_numbers(look[0].value, "blocks")) for look in looks)
     equal(got, blocks, what="blocks in the table", at=at_once[0])
@@ -587,8 +617,13 @@ def test_several_tokens_equal_one_by_one(candidate, block_size, tokens, more, sh
     holds(len(set(table)) == len(table), "different blocks", str(table), at=at_once[0])
     for _, new in many:
         place = (tokens - 1) // block_size
-        holds(table[place] == new, f"the copy {new} at place {place}", str(table), at=at_once[0],
-              also=[last])  # fmt: skip
+        holds(
+            table[place] == new,
+            f"the copy {new} at place {place}",
+            str(table),
+            at=at_once[0],
+            also=[last],
+        )
 
 
 @behaviour(
@@ -611,8 +646,12 @@ def test_append_keeps_the_blocks_before(candidate, plan):
             seq = moment.call[1]
             old, new = tables[seq], moment.tables()[seq]
             kept = old[:-1] if copies(moment.reply) else old
-            equal(new[: len(kept)], kept, what="the blocks before, in their places",
-                  at=moment.looks[TABLES][seq])  # fmt: skip
+            equal(
+                new[: len(kept)],
+                kept,
+                what="the blocks before, in their places",
+                at=moment.looks[TABLES][seq],
+            )
         tables = moment.tables()
 
 
@@ -707,9 +746,13 @@ def test_parent_and_fork_grow_apart(candidate, block_size, full, tokens):
     theirs = pool.attempt("block_table", "y")
     one = whole_numbers(mine.value, "blocks", at=mine)[full:]
     other = whole_numbers(theirs.value, "blocks", at=theirs)[full:]
-    holds(bool(one) and bool(other) and not set(one) & set(other),
-          "different blocks for what each wrote after the fork", f"{one} and {other}",
-          at=theirs, also=[mine])  # fmt: skip
+    holds(
+        bool(one) and bool(other) and not set(one) & set(other),
+        "different blocks for what each wrote after the fork",
+        f"{one} and {other}",
+        at=theirs,
+        also=[mine],
+    )
     equal(pool.num_tokens("x"), full * block_size + tokens, what="the parent's tokens")
     equal(pool.num_tokens("y"), full * block_size + tokens + 1, what="the fork's tokens")
 
@@ -719,7 +762,7 @@ def test_parent_and_fork_grow_apart(candidate, block_size, full, tokens):
 
 @edge(
     "R7",
-    why="A scheduler with no budget left asks for zero tokens. That must cost no page and no error.",
+    why="A scheduler with no budget left asks for zero tokens. It must cost no page, and no error.",
     ask="What does append do for zero tokens on a shared block?",
 )
 @given(st.integers(1, 4), st.sampled_from(["empty", "empty, none free", "shared", "shared, full"]))
@@ -928,13 +971,22 @@ def test_a_call_that_raises_changes_nothing(candidate, plan, which):
 
 def _refusals(living: list[str], which: int, num_blocks: int) -> list[tuple[Any, ...]]:
     calls: list[tuple[Any, ...]] = [
-        ("allocate", "new", -1), ("append", "nobody", 1), ("fork", "nobody", "new"),
-        ("free", "nobody"), ("block_table", "nobody"), ("ref_count", num_blocks),
-    ]  # fmt: skip
+        ("allocate", "new", -1),
+        ("append", "nobody", 1),
+        ("fork", "nobody", "new"),
+        ("free", "nobody"),
+        ("block_table", "nobody"),
+        ("ref_count", num_blocks),
+    ]
     if living:
         seq = living[which % len(living)]
-        calls += [("allocate", seq, 1), ("append", seq, -1), ("fork", seq, seq),
-                  ("fork", living[0], living[-1]), ("allocate", seq, 9 * num_blocks)]  # fmt: skip
+        calls += [
+            ("allocate", seq, 1),
+            ("append", seq, -1),
+            ("fork", seq, seq),
+            ("fork", living[0], living[-1]),
+            ("allocate", seq, 9 * num_blocks),
+        ]
     return calls
 
 
@@ -975,8 +1027,12 @@ def test_a_returned_list_belongs_to_the_caller(candidate, source, padded):
         -1 not in table and len(table) == 3, "a table of 3 blocks of the pool", str(table), at=now
     )
     equal(length.value, 6, what="tokens", at=length)
-    equal(kept.value, [*returned, -1] if padded else returned, what="the list as it was returned",
-          at=kept)  # fmt: skip
+    equal(
+        kept.value,
+        [*returned, -1] if padded else returned,
+        what="the list as it was returned",
+        at=kept,
+    )
 
 
 @edge(
@@ -1038,13 +1094,23 @@ def _pool_of(candidate: Candidate, size: int) -> Any:
 )
 def test_work_does_not_grow_with_the_pool(candidate):
     """an operation's work does not grow with the pool"""
-    stays_level(candidate, lambda size: _pool_of(candidate, size), small=1_000, large=200_000,
-                of="blocks in the pool", sketch=[
-                    "a = PagedAllocator(200_000, 2)",
-                    "a.allocate('s', 1)  # timed: this and the calls below, 60 times each",
-                    "a.fork('s', 'f')", "a.append('s')", "a.ref_count(0)", "a.num_free_blocks",
-                    "a.free('f')", "a.free('s')",
-                ])  # fmt: skip
+    stays_level(
+        candidate,
+        lambda size: _pool_of(candidate, size),
+        small=1_000,
+        large=200_000,
+        of="blocks in the pool",
+        sketch=[
+            "a = PagedAllocator(200_000, 2)",
+            "a.allocate('s', 1)  # timed: this and the calls below, 60 times each",
+            "a.fork('s', 'f')",
+            "a.append('s')",
+            "a.ref_count(0)",
+            "a.num_free_blocks",
+            "a.free('f')",
+            "a.free('s')",
+        ],
+    )
 
 
 def _beside(candidate: Candidate, others: int) -> Any:
@@ -1076,13 +1142,22 @@ def _beside(candidate: Candidate, others: int) -> Any:
 )
 def test_work_does_not_grow_with_other_sequences(candidate):
     """an operation's work does not grow with the other sequences"""
-    stays_level(candidate, lambda size: _beside(candidate, size), small=10, large=8_000,
-                of="other sequences", sketch=[
-                    "a = PagedAllocator(32_400, 2)", "a.allocate('prompt', 3)",
-                    "for i in range(8_000): a.fork('prompt', f'o{i}')",
-                    "a.fork('prompt', 's')  # timed: this and the calls below, 60 times each",
-                    "a.append('s')", "a.ref_count(0)", "a.free('s')",
-                ])  # fmt: skip
+    stays_level(
+        candidate,
+        lambda size: _beside(candidate, size),
+        small=10,
+        large=8_000,
+        of="other sequences",
+        sketch=[
+            "a = PagedAllocator(32_400, 2)",
+            "a.allocate('prompt', 3)",
+            "for i in range(8_000): a.fork('prompt', f'o{i}')",
+            "a.fork('prompt', 's')  # timed: this and the calls below, 60 times each",
+            "a.append('s')",
+            "a.ref_count(0)",
+            "a.free('s')",
+        ],
+    )
 
 
 def _long(candidate: Candidate, blocks: int) -> Any:
@@ -1109,8 +1184,15 @@ def _long(candidate: Candidate, blocks: int) -> Any:
 )
 def test_append_does_not_walk_its_table(candidate):
     """appending one token does not walk the table"""
-    stays_level(candidate, lambda size: _long(candidate, size), small=100, large=100_000,
-                of="blocks in its table", sketch=[
-                    "a = PagedAllocator(100_400, 2)", "a.allocate('x', 200_000)",
-                    "a.append('x')  # timed, 60 times",
-                ])  # fmt: skip
+    stays_level(
+        candidate,
+        lambda size: _long(candidate, size),
+        small=100,
+        large=100_000,
+        of="blocks in its table",
+        sketch=[
+            "a = PagedAllocator(100_400, 2)",
+            "a.allocate('x', 200_000)",
+            "a.append('x')  # timed, 60 times",
+        ],
+    )

@@ -68,8 +68,13 @@ SHORT = {
 
 
 @click.group(cls=Commands, epilog=EXAMPLES, context_settings={"max_content_width": 80})
-@click.option("--pack", metavar="DIR", type=click.Path(file_okay=False), envvar="HARNESS_PACK",
-              help="Another folder of problems, graders and solutions.")  # fmt: skip
+@click.option(
+    "--pack",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    envvar="HARNESS_PACK",
+    help="Another folder of problems, graders and solutions.",
+)
 @click.version_option(package_name="harness")
 @click.pass_context
 def harness(ctx: click.Context, pack: str | None) -> None:

@@ -56,17 +56,24 @@ def _broken_caps(checks: list[Check]) -> list[Cap]:
     all_behaviours = [c for c in checks if c.kind == "behaviour" and c.status != NOT_ASSESSED]
     caps: list[Cap] = []
     if len(invariants) >= 2:
-        caps.append((Level.STRONG_NO_HIRE, f"{len(invariants)} core invariants broke: "
-                     + _some(invariants)))  # fmt: skip
+        caps.append(
+            (Level.STRONG_NO_HIRE, f"{len(invariants)} core invariants broke: " + _some(invariants))
+        )
     elif invariants:
         caps.append((Level.NO_HIRE, f"{invariants[0]} is a core invariant"))
     if behaviours and len(behaviours) == len(all_behaviours):
         caps.append((Level.STRONG_NO_HIRE, "nothing that was asked for works"))
     elif behaviours:
         words = "is a behaviour that was asked for"
-        caps.append((Level.NO_HIRE, f"{behaviours[0]} {words}" if len(behaviours) == 1
-                     else f"{len(behaviours)} behaviours that were asked for broke: "
-                     + _some(behaviours)))  # fmt: skip
+        caps.append(
+            (
+                Level.NO_HIRE,
+                f"{behaviours[0]} {words}"
+                if len(behaviours) == 1
+                else f"{len(behaviours)} behaviours that were asked for broke: "
+                + _some(behaviours),
+            )
+        )
     return caps
 
 
@@ -88,8 +95,12 @@ def _other_caps(checks: list[Check]) -> list[Cap]:
     if costs:
         caps.append((Level.HIRE, f"{_some(costs)}: the work grows where it should not"))
     if missing:
-        caps.append((Level.HIRE, f"part of the round was not assessed ({len(missing)} of "
-                     f"{len(checks)} checks)"))  # fmt: skip
+        caps.append(
+            (
+                Level.HIRE,
+                f"part of the round was not assessed ({len(missing)} of {len(checks)} checks)",
+            )
+        )
     return caps
 
 

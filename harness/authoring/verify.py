@@ -58,17 +58,33 @@ def structure(problem: Problem) -> list[Complaint]:
     claims, wrongs = claims_of(problem), read_wrong(problem)
     requirements = problem.requirements()
     found = [
-        *(Complaint("statement", f"{r} has no check") for r in requirements
-          if r not in {claim.requirement for claim in claims}),
-        *(Complaint(c.id, f"{c.requirement} is not in the statement") for c in claims
-          if c.requirement not in requirements),
-        *(Complaint(c.id, "no wrong answer names it") for c in claims
-          if c.id not in {wrong.caught_by for wrong in wrongs}),
-        *(Complaint(c.id, f"it has no {part}") for c in claims
-          for part in ("text", "why", "ask") if not getattr(c, part)),
-        *(Complaint(w.name, f"there is no check {w.caught_by}") for w in wrongs
-          if w.caught_by not in {claim.id for claim in claims}),
-    ]  # fmt: skip
+        *(
+            Complaint("statement", f"{r} has no check")
+            for r in requirements
+            if r not in {claim.requirement for claim in claims}
+        ),
+        *(
+            Complaint(c.id, f"{c.requirement} is not in the statement")
+            for c in claims
+            if c.requirement not in requirements
+        ),
+        *(
+            Complaint(c.id, "no wrong answer names it")
+            for c in claims
+            if c.id not in {wrong.caught_by for wrong in wrongs}
+        ),
+        *(
+            Complaint(c.id, f"it has no {part}")
+            for c in claims
+            for part in ("text", "why", "ask")
+            if not getattr(c, part)
+        ),
+        *(
+            Complaint(w.name, f"there is no check {w.caught_by}")
+            for w in wrongs
+            if w.caught_by not in {claim.id for claim in claims}
+        ),
+    ]
     return found + _missing_parts(problem, wrongs, claims) + _edits_that_do_not_fit(problem, wrongs)
 
 
@@ -83,8 +99,9 @@ def _missing_parts(problem: Problem, wrongs: list[Wrong], claims: list[Claim]) -
             Complaint("wrong.toml", f"{len(wrongs)} wrong answers; at least {LEAST_WRONG}")
         )
     if len(problem.right) < LEAST_RIGHT:
-        found.append(Complaint("right/", f"{len(problem.right)} other right answers; at least "
-                               f"{LEAST_RIGHT}"))  # fmt: skip
+        found.append(
+            Complaint("right/", f"{len(problem.right)} other right answers; at least {LEAST_RIGHT}")
+        )
     if len({claim.id for claim in claims}) != len(claims):
         found.append(Complaint("suite", "two checks have one name"))
     return found
@@ -108,8 +125,10 @@ def jobs(problem: Problem, seeds: Seeds) -> list[Job]:
     plan: list[tuple[str, bytes, int, str | None]] = []
     plan += [("the reference", reference, seeds.reference, None)]
     plan += [(f"right/{path.name}", path.read_bytes(), seeds.right, None) for path in problem.right]
-    plan += [(wrong.name, wrong.source(text).encode(), seeds.wrong, wrong.caught_by)
-             for wrong in read_wrong(problem)]  # fmt: skip
+    plan += [
+        (wrong.name, wrong.source(text).encode(), seeds.wrong, wrong.caught_by)
+        for wrong in read_wrong(problem)
+    ]
     plan += [("the stub", problem.stub.read_bytes(), 1, "")]
     return [
         Job(problem, name, source, seed, must_break)
@@ -133,8 +152,9 @@ def run(job: Job) -> tuple[Job, Complaint | None]:
     budget = Budget("verify", QUICK.examples, QUICK.run_s * 5, QUICK.shrink_s, shrink=shrinks)
     session = _session(job.problem)
     session.take(Submission(job.problem.slug, job.source, job.name))
-    result = grade_and_keep(job.problem, session, Options(job.seed, budget, only),
-                            backend=LocalSandbox())  # fmt: skip
+    result = grade_and_keep(
+        job.problem, session, Options(job.seed, budget, only), backend=LocalSandbox()
+    )
     words = _complaint(job, result)
     return job, Complaint(job.name, f"seed {job.seed}: {words}") if words else None
 

@@ -21,8 +21,10 @@ class Wrong:
         """The reference with the edits made; raises `BadPack` when one does not fit."""
         for find, replace in self.edits:
             if reference.count(find) != 1:
-                raise BadPack(f"{self.name}: an edit's text stands {reference.count(find)} times "
-                              f"in the reference, not once: {find.strip()[:60]!r}")  # fmt: skip
+                raise BadPack(
+                    f"{self.name}: an edit's text stands {reference.count(find)} times "
+                    f"in the reference, not once: {find.strip()[:60]!r}"
+                )
             reference = reference.replace(find, replace)
         return reference
 

@@ -105,8 +105,9 @@ class Blobs:
             return RawTensor(name, tuple(shape))
         return self._build(name, shape, strides, offset, start, size, where)
 
-    def _build(self, name: str, shape: Any, strides: Any, offset: int, start: int, size: int,
-               where: str) -> Any:  # fmt: skip
+    def _build(
+        self, name: str, shape: Any, strides: Any, offset: int, start: int, size: int, where: str
+    ) -> Any:
         import torch
 
         dtype = getattr(torch, name)

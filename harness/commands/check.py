@@ -32,22 +32,48 @@ if TYPE_CHECKING:
 @click.command("check", short_help="Grade a file the way a panel would.")
 @click.argument("slug")
 @click.argument("file", required=False, type=click.Path())
-@click.option("--backend", type=click.Choice(["auto", "local", "docker"]), default="auto",
-              show_default=True, help="Where the file runs.")  # fmt: skip
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True,
-              help="Where tensors are.")  # fmt: skip
+@click.option(
+    "--backend",
+    type=click.Choice(["auto", "local", "docker"]),
+    default="auto",
+    show_default=True,
+    help="Where the file runs.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Where tensors are.",
+)
 @click.option("--gpu", is_flag=True, help="Ask Docker for a GPU; implies --device cuda.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Other examples than usual.")
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--only", multiple=True, metavar="ID", help="Only this check; may be repeated.")
 @click.option("--all", "every", is_flag=True, help="Every finding in full, not the heaviest alone.")
 @click.option("--brief", is_flag=True, help="Only what broke, one line each, and the verdict.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the whole result; - for standard output.")  # fmt: skip
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the whole result; - for standard output.",
+)
 @click.pass_context
-def check_command(ctx: click.Context, slug: str, file: str | None, backend: str, device: str,
-                  gpu: bool, seed: int | None, budget: str, only: tuple[str, ...], every: bool,
-                  brief: bool, json_path: str | None) -> None:  # fmt: skip
+def check_command(
+    ctx: click.Context,
+    slug: str,
+    file: str | None,
+    backend: str,
+    device: str,
+    gpu: bool,
+    seed: int | None,
+    budget: str,
+    only: tuple[str, ...],
+    every: bool,
+    brief: bool,
+    json_path: str | None,
+) -> None:
     """Grade FILE (SLUG.py in this folder when left out) against a problem.
 
     \b
@@ -88,7 +114,7 @@ def check_command(ctx: click.Context, slug: str, file: str | None, backend: str,
 
 
 def _source(path: Path, problem: Problem, *, named: bool) -> bytes:
-    from harness.judge.round import BadSubmission, read_submission
+    from harness.submissions import BadSubmission, read_submission
 
     try:
         return read_submission(path)
@@ -113,8 +139,14 @@ def _options(seed: int | None, budget: str, only: tuple[str, ...], device: str) 
     )
 
 
-def _grade(problem: Problem, source: bytes, path: str, sandbox: Sandbox, options: Options,
-           tell: Callable[[Check], None]) -> Result:  # fmt: skip
+def _grade(
+    problem: Problem,
+    source: bytes,
+    path: str,
+    sandbox: Sandbox,
+    options: Options,
+    tell: Callable[[Check], None],
+) -> Result:
     from harness.judge.round import NoSuchCheck, grade, open_session
 
     session = open_session(problem, source, path, sandbox, options.device)
@@ -156,7 +188,7 @@ def _write(json_path: str, result: Result) -> None:
 
     document = to_json(result)
     if json_path == "-":
-        click.get_binary_stream("stdout").write(document)
+        sys.stdout.buffer.write(document)
         return
     target = Path(json_path)
     temporary = None
@@ -169,6 +201,9 @@ def _write(json_path: str, result: Result) -> None:
     except OSError as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        click.echo(f"the result could not be written to {json_path}: {error.strerror}\n"
-                   "  the verdict above stands; name another place with --json", err=True)  # fmt: skip
+        click.echo(
+            f"the result could not be written to {json_path}: {error.strerror}\n"
+            "  the verdict above stands; name another place with --json",
+            err=True,
+        )
         sys.exit(USAGE)

@@ -37,8 +37,9 @@ def explain_command(ctx: click.Context, slug: str, check: str) -> None:
     claim = claims[wanted]
     mistakes = [wrong.mistake for wrong in read_wrong(problem) if wrong.caught_by == claim.id]
     click.echo(f"{claim.id} ({claim.requirement}, {claim.kind.value})\n")
-    for label, text in (("claim", claim.text), ("why", claim.why),
-                        ("mistake", mistakes[0] if mistakes else ""), ("asked", claim.ask)):  # fmt: skip
+    mistake = mistakes[0] if mistakes else ""
+    parts = {"claim": claim.text, "why": claim.why, "mistake": mistake, "asked": claim.ask}
+    for label, text in parts.items():
         for number, line in enumerate(textwrap.wrap(text, WIDTH - 10)):
             click.echo(f"  {label if number == 0 else '':<8}{line}")
     click.echo(f"\nNext: harness check {slug} --only {claim.id}")

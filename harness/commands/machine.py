@@ -27,10 +27,19 @@ def image_command() -> None:
 
 
 @image_command.command("build")
-@click.option("--base", default="python:3.11-slim", show_default=True, metavar="IMAGE",
-              help="What to build on: a Python image, or a CUDA one.")  # fmt: skip
-@click.option("--wheels", type=click.Path(exists=True, file_okay=False), metavar="DIR",
-              help="A folder of wheels to use instead of downloading them.")  # fmt: skip
+@click.option(
+    "--base",
+    default="python:3.11-slim",
+    show_default=True,
+    metavar="IMAGE",
+    help="What to build on: a Python image, or a CUDA one.",
+)
+@click.option(
+    "--wheels",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="A folder of wheels to use instead of downloading them.",
+)
 @click.option("--gpu", is_flag=True, help="The image for CUDA devices.")
 @click.pass_context
 def image_build_command(ctx: click.Context, base: str, wheels: str | None, gpu: bool) -> None:

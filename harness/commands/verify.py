@@ -14,8 +14,12 @@ from harness.problems import BadPack, Problem, all_problems
 
 @click.command("verify", short_help="Prove a suite good (for authors).")
 @click.argument("slug", required=False)
-@click.option("--long", "is_long", is_flag=True,
-              help="Reference on 100 seeds, other right answers on 30, wrong ones on 10.")  # fmt: skip
+@click.option(
+    "--long",
+    "is_long",
+    is_flag=True,
+    help="Reference on 100 seeds, other right answers on 30, wrong ones on 10.",
+)
 @click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
 @click.pass_context
 def verify_command(ctx: click.Context, slug: str | None, is_long: bool, workers: int) -> None:

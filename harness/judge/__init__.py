@@ -1,1 +1,1 @@
-"""The judge: holds the suite, the seed and the verdict; talks to the worker, never runs its code."""
+"""The judge: holds the suite, the seed and the verdict, and never runs a candidate's code."""

@@ -8,11 +8,12 @@ import pytest
 
 from harness.judge.budget import QUICK
 from harness.judge.judge import Judge
-from harness.judge.round import open_session, read_submission
+from harness.judge.round import open_session
 from harness.problems import find_problem
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, NOT_ASSESSED, Check
 from harness.sandbox.local import LocalSandbox
+from harness.submissions import read_submission
 
 
 def judge_for(config: pytest.Config, submission: str) -> Judge:
@@ -24,8 +25,14 @@ def judge_for(config: pytest.Config, submission: str) -> Judge:
     path = Path(submission)
     session = open_session(problem, read_submission(path), submission, LocalSandbox())
     config.add_cleanup(session.close)
-    return Judge(session, QUICK, config.getoption("--round-seed"), only=frozenset(),
-                 call_limit_s=problem.call_limit_s, tell=_fail)  # fmt: skip
+    return Judge(
+        session,
+        QUICK,
+        config.getoption("--round-seed"),
+        only=frozenset(),
+        call_limit_s=problem.call_limit_s,
+        tell=_fail,
+    )
 
 
 def _fail(check: Check) -> None:

@@ -22,8 +22,16 @@ from harness.suite.claims import ATTRIBUTE, Claim
 class Judge:
     """Collects a `Check` for every claim of the suite; the suite's source is never shown."""
 
-    def __init__(self, session: Session, budget: Budget, seed: int, *, only: frozenset[str],
-                 call_limit_s: float, tell: Callable[[Check], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        session: Session,
+        budget: Budget,
+        seed: int,
+        *,
+        only: frozenset[str],
+        call_limit_s: float,
+        tell: Callable[[Check], None],
+    ) -> None:
         self.checks: list[Check] = []
         self.known: list[str] = []
         self.known_to_import = False
@@ -117,8 +125,14 @@ class Judge:
             return f"needs a {claim.device} device"
         return ""
 
-    def _outcome(self, claim: Claim, examples: Examples, failed: BaseException | None, reason: str,
-                 seconds: float) -> Check:  # fmt: skip
+    def _outcome(
+        self,
+        claim: Claim,
+        examples: Examples,
+        failed: BaseException | None,
+        reason: str,
+        seconds: float,
+    ) -> Check:
         finding = None
         status = HELD
         if reason:
@@ -138,8 +152,14 @@ class Judge:
         elif self.candidate.changed_arguments:
             record = self.candidate.changed_arguments[0]
             self._changed = self._changed or (self.candidate, changed_argument(record))
-        return _check(claim, status, reason=reason, finding=finding, examples=examples.count,
-                      seconds=round(seconds, 3))  # fmt: skip
+        return _check(
+            claim,
+            status,
+            reason=reason,
+            finding=finding,
+            examples=examples.count,
+            seconds=round(seconds, 3),
+        )
 
     def _finding(self, examples: Examples, failed: BaseException | None) -> Finding | None:
         failure = examples.failure()
@@ -174,6 +194,12 @@ class Judge:
 
 def _check(claim: Claim, status: str, **more: Any) -> Check:
     return Check(
-        id=claim.id, kind=claim.kind.value, requirement=claim.requirement, claim=claim.text,
-        why=claim.why, ask=claim.ask, status=status, **more,
-    )  # fmt: skip
+        id=claim.id,
+        kind=claim.kind.value,
+        requirement=claim.requirement,
+        claim=claim.text,
+        why=claim.why,
+        ask=claim.ask,
+        status=status,
+        **more,
+    )

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from harness.border.values import Object
-from harness.remote.faults import CandidateFault
+from harness.remote.faults import CandidateFault, Kind
 from harness.suite.calls import PENDING, Call
 from harness.suite.candidate import Candidate, Reply
 
@@ -41,9 +41,13 @@ def _planned(call: Call, again: dict[int, Call], candidate: Candidate) -> Call:
         target=None if call.target is None else again.get(id(call.target), call.target),
         args=tuple(moved(arg) for arg in call.args),
         kwargs={key: moved(arg) for key, arg in call.kwargs.items()},
-        value=PENDING, error=None, fault=None, skipped=False, observed={},
+        value=PENDING,
+        error=None,
+        fault=None,
+        skipped=False,
+        observed={},
         changed_arguments=False,
-    )  # fmt: skip
+    )
 
 
 def repeats(shown: list[Call], before: list[Call], after: list[Call]) -> bool:
@@ -56,12 +60,20 @@ def repeats(shown: list[Call], before: list[Call], after: list[Call]) -> bool:
 
 def _same_outcome(before: Call, after: Call) -> bool:
     if before.fault is not None or after.fault is not None:
-        return (before.fault and before.fault.kind) == (after.fault and after.fault.kind)
+        return _fault(before) is _fault(after)
     if before.error is not None or after.error is not None:
-        return (before.error and before.error.type) == (after.error and after.error.type)
+        return _type(before) == _type(after)
     if before.changed_arguments != after.changed_arguments:
         return False
     return same(before.value, after.value)
+
+
+def _fault(call: Call) -> Kind | None:
+    return call.fault.kind if call.fault is not None else None
+
+
+def _type(call: Call) -> str:
+    return call.error.type if call.error is not None else ""
 
 
 def same(one: Any, other: Any) -> bool:
@@ -69,7 +81,7 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, Object):
-        return one.type == other.type
+        return bool(one.type == other.type)
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):

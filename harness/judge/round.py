@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness import __version__, scorecard
 from harness.judge.budget import QUICK, Budget
@@ -19,9 +18,8 @@ from harness.remote.session import Session, Submission
 from harness.results import VERSION, Check, Result, Run
 from harness.results import Problem as ProblemFacts
 from harness.results import Submission as SubmissionFacts
-from harness.sandbox.base import MIB, Sandbox, Spec
+from harness.sandbox.base import Sandbox, Spec
 
-MAX_SOURCE_BYTES = 1 * MIB
 PRACTICE_SEED = 20_26
 
 
@@ -49,12 +47,14 @@ def spec_for(problem: Problem, device: str = "cpu") -> Spec:
     return Spec(preload=problem.needs, device=device)
 
 
-def open_session(problem: Problem, source: bytes, path: str, sandbox: Sandbox,
-                 device: str = "cpu") -> Session:  # fmt: skip
+def open_session(
+    problem: Problem, source: bytes, path: str, sandbox: Sandbox, device: str = "cpu"
+) -> Session:
     """A session whose worker is starting already; nothing waits for it yet."""
     watch = ("triton",) if "triton" in problem.needs else ()
-    session = Session(sandbox, spec_for(problem, device), Submission(problem.slug, source, path),
-                      watch=watch)  # fmt: skip
+    session = Session(
+        sandbox, spec_for(problem, device), Submission(problem.slug, source, path), watch=watch
+    )
     try:
         session.start()
     except OurFault:
@@ -62,8 +62,14 @@ def open_session(problem: Problem, source: bytes, path: str, sandbox: Sandbox,
     return session
 
 
-def grade(problem: Problem, session: Session, options: Options, *, backend: Sandbox,
-          tell: Callable[[Check], None] = lambda check: None) -> Result:  # fmt: skip
+def grade(
+    problem: Problem,
+    session: Session,
+    options: Options,
+    *,
+    backend: Sandbox,
+    tell: Callable[[Check], None] = lambda check: None,
+) -> Result:
     """Run the suite on an opened session and close it; the whole result, whatever happened."""
     try:
         return grade_and_keep(problem, session, options, backend=backend, tell=tell)
@@ -71,8 +77,14 @@ def grade(problem: Problem, session: Session, options: Options, *, backend: Sand
         session.close()
 
 
-def grade_and_keep(problem: Problem, session: Session, options: Options, *, backend: Sandbox,
-                   tell: Callable[[Check], None] = lambda check: None) -> Result:  # fmt: skip
+def grade_and_keep(
+    problem: Problem,
+    session: Session,
+    options: Options,
+    *,
+    backend: Sandbox,
+    tell: Callable[[Check], None] = lambda check: None,
+) -> Result:
     """The same, with the session left open: for an author's own files, one after the other."""
     started = datetime.datetime.now(datetime.UTC)
     clock = time.monotonic()
@@ -109,25 +121,49 @@ def _nothing_known(checks: list[Check]) -> bool:
 
 
 def _limits(problem: Problem, session: Session) -> dict[str, float]:
-    return {"call_s": problem.call_limit_s, "memory_bytes": session.spec.memory_bytes,
-            "output_bytes": session.spec.output_bytes}  # fmt: skip
+    return {
+        "call_s": problem.call_limit_s,
+        "memory_bytes": session.spec.memory_bytes,
+        "output_bytes": session.spec.output_bytes,
+    }
 
 
-def _run_suite(problem: Problem, session: Session, options: Options,
-               tell: Callable[[Check], None]) -> tuple[list[Check], OurFault | None]:  # fmt: skip
+def _run_suite(
+    problem: Problem, session: Session, options: Options, tell: Callable[[Check], None]
+) -> tuple[list[Check], OurFault | None]:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the user's plugins are not part of a grade
     import pytest
 
     from harness.judge.judge import Judge
 
-    judge = Judge(session, options.budget, options.seed, only=options.only,
-                  call_limit_s=problem.call_limit_s, tell=tell)  # fmt: skip
+    judge = Judge(
+        session,
+        options.budget,
+        options.seed,
+        only=options.only,
+        call_limit_s=problem.call_limit_s,
+        tell=tell,
+    )
     arguments = [
-        str(problem.suite), "-c", os.devnull, "--rootdir", str(problem.suite.parent),
-        "--assert=plain", "--import-mode=importlib", "--capture=no", "-p", "no:terminal",
-        "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:unraisableexception",
-        "-p", "harness.judge.plugin",
-    ]  # fmt: skip
+        str(problem.suite),
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(problem.suite.parent),
+        "--assert=plain",
+        "--import-mode=importlib",
+        "--capture=no",
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+        "-p",
+        "no:unraisableexception",
+        "-p",
+        "harness.judge.plugin",
+    ]
     crashes = _Collection()
     try:
         code = pytest.main(arguments, plugins=[_Named(judge), crashes])
@@ -177,40 +213,20 @@ class _Collection:
 
 def _problem_facts(problem: Problem) -> ProblemFacts:
     digest = hashlib.sha256(problem.suite.read_bytes()).hexdigest()
-    return ProblemFacts(slug=problem.slug, title=problem.title, topic=problem.topic,
-                        minutes=problem.minutes, suite_sha256=digest)  # fmt: skip
+    return ProblemFacts(
+        slug=problem.slug,
+        title=problem.title,
+        topic=problem.topic,
+        minutes=problem.minutes,
+        suite_sha256=digest,
+    )
 
 
 def _submission_facts(submission: Submission) -> SubmissionFacts:
     source = submission.source
-    return SubmissionFacts(path=submission.path, sha256=hashlib.sha256(source).hexdigest(),
-                           bytes=len(source), lines=source.count(b"\n"))  # fmt: skip
-
-
-def read_submission(path: Path) -> bytes:
-    """A candidate's file; raise `BadSubmission` for what cannot be one."""
-    if path.is_dir():
-        raise BadSubmission(f"{path} is a folder\n  name the candidate's file in it")
-    try:
-        if not path.is_file():
-            known = "is not an ordinary file" if path.exists() else "does not exist"
-            raise BadSubmission(f"{path} {known}\n  name the candidate's Python file")
-        size = path.stat().st_size
-        if size > MAX_SOURCE_BYTES:
-            raise BadSubmission(f"{path} has {size:,} bytes\n  a submission has at most "
-                                f"{MAX_SOURCE_BYTES:,}")  # fmt: skip
-        source = path.read_bytes()
-    except OSError as error:
-        raise BadSubmission(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        source.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadSubmission(f"{path} is not UTF-8 text: byte {error.start} is "
-                            f"0x{source[error.start]:02x}\n  save it as UTF-8") from None  # fmt: skip
-    if b"\0" in source:
-        raise BadSubmission(f"{path} is a binary file\n  name the candidate's Python file")
-    return source
-
-
-class BadSubmission(Exception):
-    """The file named cannot be a submission; the message says why and what to do."""
+    return SubmissionFacts(
+        path=submission.path,
+        sha256=hashlib.sha256(source).hexdigest(),
+        bytes=len(source),
+        lines=source.count(b"\n"),
+    )

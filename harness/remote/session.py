@@ -1,4 +1,4 @@
-"""One submission's worker as the judge sees it: started when needed, forked afresh, never trusted."""
+"""One submission's worker as the judge sees it: started when needed, and never trusted."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ from harness.sandbox.link import Late, Lost
 
 START_LIMIT_S = 120.0  # a cold torch import on a busy machine
 PARENT_LIMIT_S = 10.0  # forking and killing take milliseconds; past this the sandbox is replaced
+KILL_LIMIT_S = 1.0  # a parent that is stopped, or stuck in a write, answers never
 IMPORT_LIMIT_S = 20.0
 STARTS = 3
 
@@ -60,8 +61,9 @@ class Submission:
 class Session:
     """Runs programs of calls in the candidate's process; turns every loss into a named fault."""
 
-    def __init__(self, sandbox: Sandbox, spec: Spec, submission: Submission, *,
-                 watch: tuple[str, ...] = ()) -> None:  # fmt: skip
+    def __init__(
+        self, sandbox: Sandbox, spec: Spec, submission: Submission, *, watch: tuple[str, ...] = ()
+    ) -> None:
         self.submission = submission
         self.spec = spec
         self.restarts = 0  # sandboxes replaced because ours or the engine's failed
@@ -203,8 +205,9 @@ class Session:
         assert self._running is not None
         return self._running.link
 
-    def _tell(self, channel: int, message: Message, deadline: float,
-              blobs: list[bytes] | None = None) -> None:  # fmt: skip
+    def _tell(
+        self, channel: int, message: Message, deadline: float, blobs: list[bytes] | None = None
+    ) -> None:
         self._link().send(frame(channel, encode(message), blobs or []), deadline)
 
     def _parent_says(self, deadline: float) -> Any:
@@ -225,7 +228,7 @@ class Session:
 
     def _hung(self, limit_s: float, when: str) -> CandidateFault:
         step, output = -1, b""
-        deadline = time.monotonic() + PARENT_LIMIT_S
+        deadline = time.monotonic() + KILL_LIMIT_S
         self._loaded = False
         try:
             self._tell(TO_PARENT, Kill(), deadline)
@@ -248,7 +251,7 @@ class Session:
         return CandidateFault(Fault(Kind.PROTOCOL, words))
 
     def _sandbox_lost(self, words: str) -> CandidateFault | OurFault:
-        """After the file has crossed, a loss is the candidate's unless the keeper itself is gone."""
+        """After the file has crossed, a loss is the candidate's, unless the keeper is gone."""
         running, self._running = self._running, None
         self._ready = self._loaded = False
         ending = running.end() if running is not None else None

@@ -77,22 +77,32 @@ def _printable(text: str) -> str:
 
 def summary(result: Result, *, next_command: str) -> str:
     """The last lines: counts, the level with its reasons, and the next command."""
-    counts = [f"{count} {status}" for status in (HELD, BROKE, NOT_ASSESSED)
-              if (count := sum(check.status == status for check in result.checks))]  # fmt: skip
+    counts = [
+        f"{count} {status}"
+        for status in (HELD, BROKE, NOT_ASSESSED)
+        if (count := sum(check.status == status for check in result.checks))
+    ]
     reasons = "; ".join(result.reasons)
     text = f"{', '.join(counts) or 'nothing ran'}.  {result.level}"
-    lines = textwrap.wrap(f"{text}: {reasons}." if reasons else f"{text}.", WIDTH,
-                          break_long_words=False, break_on_hyphens=False)  # fmt: skip
+    lines = textwrap.wrap(
+        f"{text}: {reasons}." if reasons else f"{text}.",
+        WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     if result.could_not_grade:
-        lines += textwrap.wrap(f"could not grade: {result.could_not_grade}. Your code was not "
-                               "judged", WIDTH)  # fmt: skip
+        lines += textwrap.wrap(
+            f"could not grade: {result.could_not_grade}. Your code was not judged", WIDTH
+        )
     return "\n".join([*lines, f"Next: {result.remedy or next_command}"])
 
 
 def footer(result: Result) -> str:
     """Where it ran and with which seed, for whoever has to do it again."""
-    return (f"  {result.run.isolation}; seed {result.run.seed}, budget {result.run.budget}, "
-            f"{result.run.seconds:.1f} s")  # fmt: skip
+    return (
+        f"  {result.run.isolation}; seed {result.run.seed}, budget {result.run.budget}, "
+        f"{result.run.seconds:.1f} s"
+    )
 
 
 def problem_line(problem: Problem) -> str:

@@ -39,7 +39,7 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a sandbox ended, as its keeper saw it. `keeper_lost`: the keeper itself is unreachable."""
+    """How a sandbox ended, as its keeper saw it; `keeper_lost`: the keeper cannot be reached."""
 
     exit_code: int | None = None
     out_of_memory: bool = False

@@ -22,8 +22,9 @@ MAIN = (
 )
 
 
-def arguments(spec: Spec, *, runtime: str | None, cpuset: str | None,
-              gpu: str | None) -> dict[str, Any]:  # fmt: skip
+def arguments(
+    spec: Spec, *, runtime: str | None, cpuset: str | None, gpu: str | None
+) -> dict[str, Any]:
     """Everything of a container but its image, name and labels.
 
     `timeout` is its first process and not Docker's init: in the image it cannot be read, so the

@@ -27,8 +27,14 @@ WORKER_FILES = ("__init__.py", "border", "worker")
 LINUX_WHEELS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
 
 
-def build(base: str = BASE, wheels: str | None = None, tag: str = engine.IMAGE, *,
-          gpu: bool = False, tell: Callable[[str], None] | None = None) -> str:  # fmt: skip
+def build(
+    base: str = BASE,
+    wheels: str | None = None,
+    tag: str = engine.IMAGE,
+    *,
+    gpu: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> str:
     """Build the image on `base` and give its tag; raise `CannotStart` saying why not.
 
     `wheels` is a folder to take the modules from; without it they are fetched with pip, as here.
@@ -141,17 +147,27 @@ def _dockerfile() -> Path:
     return shipped if shipped.is_file() else HERE.parent / "Dockerfile"
 
 
-def _build(client: Any, context: IO[bytes], base: str, tag: str, gpu: bool,
-           tell: Callable[[str], None]) -> None:  # fmt: skip
+def _build(
+    client: Any, context: IO[bytes], base: str, tag: str, gpu: bool, tell: Callable[[str], None]
+) -> None:
     arguments = {
-        "BASE": base, "PROTOCOL": str(PROTOCOL), "VERSION": __version__,
+        "BASE": base,
+        "PROTOCOL": str(PROTOCOL),
+        "VERSION": __version__,
         "COMPILER": "wanted" if gpu else "",
-    }  # fmt: skip
+    }
     with engine.refusals():
         lines = client.build(
-            fileobj=context, custom_context=True, tag=tag, rm=True, forcerm=True, decode=True,
-            network_mode="none", buildargs=arguments, timeout=BUILD_LIMIT_S,
-        )  # fmt: skip
+            fileobj=context,
+            custom_context=True,
+            tag=tag,
+            rm=True,
+            forcerm=True,
+            decode=True,
+            network_mode="none",
+            buildargs=arguments,
+            timeout=BUILD_LIMIT_S,
+        )
         for line in lines:
             if "error" in line:
                 raise CannotStart(f"the build failed: {line['error'].strip()}", "harness doctor")

@@ -12,14 +12,23 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from functools import cache
 
 from harness.border.messages import Limits
 from harness.sandbox.base import CannotStart, Ending, Spec, process_limits, worker_environment
 from harness.sandbox.link import Link, Plain
 
-NAMESPACES = ("--user", "--map-root-user", "--net", "--ipc", "--pid", "--fork", "--kill-child",
-              "--mount-proc")  # fmt: skip
+NAMESPACES = (
+    "--user",
+    "--map-root-user",
+    "--net",
+    "--ipc",
+    "--pid",
+    "--fork",
+    "--kill-child",
+    "--mount-proc",
+)
 
 
 class LocalSandbox:
@@ -30,20 +39,27 @@ class LocalSandbox:
     def start(self, spec: Spec) -> LocalRunning:
         ours, theirs = socket.socketpair()
         command = [*_prefix(), sys.executable, "-I", "-m", "harness.worker"]
-        environment = worker_environment(spec)
+        folder = tempfile.mkdtemp(prefix=f"harness-{os.getpid()}-")
+        environment = worker_environment(spec) | {"HOME": folder, "TMPDIR": folder}
         if spec.device == "cuda":
             environment |= {k: v for k, v in os.environ.items() if k in _GPU_VARIABLES}
         try:
             process = subprocess.Popen(
-                command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
-                env=environment, cwd="/", start_new_session=True,
-            )  # fmt: skip
+                command,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+            )
         except OSError as error:
+            shutil.rmtree(folder)
             raise CannotStart(f"no local worker could be started: {error}") from None
         finally:
             theirs.close()
         limits = process_limits(spec, count_processes=bool(_prefix()))
-        return LocalRunning(Link(ours, Plain()), limits, process)
+        return LocalRunning(Link(ours, Plain()), limits, process, folder)
 
     def describe(self) -> str:
         apart = "own process, network and user namespaces" if _prefix() else "own process group"
@@ -56,16 +72,23 @@ _GPU_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME"
 class LocalRunning:
     """A started local worker."""
 
-    def __init__(self, link: Link, limits: Limits, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, link: Link, limits: Limits, process: subprocess.Popen[bytes],
+                 folder: str) -> None:  # fmt: skip
         self.link = link
         self.limits = limits
         self._process = process
+        self._folder = folder
 
     def end(self) -> Ending:
         self.link.close()
+        if not _prefix():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSING_S)  # it ends what left its group, then itself
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        return Ending(exit_code=self._process.wait())
+        exit_code = self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return Ending(exit_code=exit_code)
 
 
 @cache

@@ -75,9 +75,16 @@ class Broke(AssertionError):
     are too many to paste (the cost of ten thousand of them); it is not run again.
     """
 
-    def __init__(self, wanted: str, got: str, *, at: Any = None, also: Any = (),
-                 picture: dict[str, Any] | None = None,
-                 sketch: list[str] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        wanted: str,
+        got: str,
+        *,
+        at: Any = None,
+        also: Any = (),
+        picture: dict[str, Any] | None = None,
+        sketch: list[str] | None = None,
+    ) -> None:
         super().__init__(f"wanted {wanted}, got {got}")
         self.wanted = wanted
         self.got = got

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from harness.border.frames import BadFrame
-from harness.border.messages import Failed, Skipped, Step, Used
+from harness.border.messages import Step, Used
 from harness.border.tensors import Blobs
-from harness.border.values import Object, pack, unpack
+from harness.border.values import Object, pack
 from harness.remote.faults import CandidateFault, Fault, Kind, TimeSpent
 from harness.remote.session import Answers, Session
-from harness.remote.session import Reply as WireReply
 from harness.suite.calls import PENDING, Broke, Call, Raised, Record
+from harness.suite.crossing import fill
 
 MUTABLE = ("list", "dict", "set", "Tensor")
 
@@ -26,9 +26,15 @@ class Candidate:
     Objects of the candidate's own come back as replies whose methods are called the same way.
     """
 
-    def __init__(self, session: Session, *, records: dict[str, tuple[str, ...]] | None = None,
-                 call_limit_s: float = 10.0, until: float = float("inf"),
-                 strict_arguments: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        session: Session,
+        *,
+        records: dict[str, tuple[str, ...]] | None = None,
+        call_limit_s: float = 10.0,
+        until: float = float("inf"),
+        strict_arguments: bool = False,
+    ) -> None:
         self._session = session
         self._records = records or {}
         self._call_limit_s = call_limit_s
@@ -155,55 +161,13 @@ class Candidate:
         incoming = Blobs(received=answers.received, device="cpu" if torch_problem else "")
         for call, reply in zip(calls, answers.replies, strict=True):
             try:
-                _fill_one(call, reply, incoming)
+                fill(call, reply, incoming)
             except BadFrame as error:
                 self._session.close()
                 raise CandidateFault(Fault(Kind.PROTOCOL, str(error))) from None
         for call in calls:
             if call.fault is not None:
                 raise CandidateFault(call.fault)
-
-
-def _fill_one(call: Call, reply: WireReply, incoming: Blobs) -> None:
-    if isinstance(reply, Skipped):
-        call.skipped = True
-        return
-    if isinstance(reply, Failed):
-        call.error = reply.error
-        if reply.error.type == "MemoryError" or "can't allocate memory" in reply.error.message:
-            call.fault = Fault(Kind.OUT_OF_MEMORY, "it used more than its memory limit")
-    else:
-        call.value = unpack(reply.value, incoming)
-    call.observed = reply.observed if isinstance(reply.observed, dict) else {}
-    if reply.after is not None:
-        call.changed_arguments = _changed(call, reply.after, incoming.received)
-
-
-def _changed(call: Call, after: Any, received: bytearray) -> bool:
-    """Whether the arguments that came back differ, bit for bit, from those that were sent."""
-    if type(after) is not list or len(after) != 3:
-        raise BadFrame("arguments came back in another form")
-    packed, start, size = after
-    if type(start) is not int or type(size) is not int or not 0 <= start <= len(received):
-        raise BadFrame("arguments came back outside their bytes")
-    before = Blobs(whole=True)
-    sent = pack([list(call.args), call.kwargs], before, lambda _: 0)
-    if _without_objects(packed) != _without_objects(sent):
-        return True
-    return bytes(received[start : start + size]) != b"".join(before.parts)
-
-
-def _without_objects(packed: Any) -> Any:
-    """Objects and devices are other names on the other side; everything else must be equal."""
-    if isinstance(packed, list):
-        return [_without_objects(item) for item in packed]
-    if not isinstance(packed, dict):
-        return repr(packed)  # NaN equals itself here, and True is not 1
-    if "object" in packed:
-        return "object"
-    if "tensor" in packed and isinstance(packed["tensor"], list):
-        return packed["tensor"][:-1]
-    return {key: _without_objects(value) for key, value in packed.items()}
 
 
 class Asking:
@@ -324,8 +288,16 @@ class Program:
         finally:
             self._probing = False
 
-    def plan(self, op: str, target: Call | None, name: str, args: Any, kwargs: Any, *,
-             probe: bool = False) -> Reply:  # fmt: skip
+    def plan(
+        self,
+        op: str,
+        target: Call | None,
+        name: str,
+        args: Any,
+        kwargs: Any,
+        *,
+        probe: bool = False,
+    ) -> Reply:
         if self.done:
             raise RuntimeError("this program has run; make another")
         number = self._candidate.next_number()

@@ -36,8 +36,15 @@ class Claim:
 
 
 def _kind(kind: Kind) -> Callable[..., Callable[[Check], Check]]:
-    def declare(requirement: str, *, why: str, ask: str, examples: float = 1.0,
-                arguments: bool = False, device: str = "") -> Callable[[Check], Check]:  # fmt: skip
+    def declare(
+        requirement: str,
+        *,
+        why: str,
+        ask: str,
+        examples: float = 1.0,
+        arguments: bool = False,
+        device: str = "",
+    ) -> Callable[[Check], Check]:
         def decorate(check: Check) -> Check:
             claim = Claim(
                 id=identify(check.__name__),

@@ -33,7 +33,7 @@ class Deviation:
     probability: float
 
     def __str__(self) -> str:
-        return f"drawn {times(self.drawn)} in {self.draws:,}"
+        return f"{times(self.drawn)} in {self.draws:,}"
 
 
 def tally(drawn: Any) -> dict[Any, int]:
@@ -87,12 +87,14 @@ def expect_draws(
     at: Any = None,
     also: Any = (),
     outcome: str = "token {}",
+    drawn_as: str = " drawn",
     where: str = "",
     alarm: float = ALARM,
 ) -> None:
     """Raise `Broke`, with the law wanted and got, when the draws can't have come from `law`.
 
-    `outcome` words one outcome; `where` ends both sentences (", after token 1").
+    `outcome` words one outcome, `drawn_as` joins it to its count (":" where nothing is drawn),
+    and `where` follows both (" after token 1").
     """
     found = largest_deviation(drawn, law, alarm=alarm)
     if found is None:
@@ -102,7 +104,7 @@ def expect_draws(
     named = outcome.format(found.outcome)
     raise Broke(
         f"{named} with probability {share(found.probability)}{where}{_written(law)}",
-        f"{named} {found}{where}{_written(got)}",
+        f"{named}{drawn_as} {found}{where}{_written(got)}",
         at=at,
         also=also,
         picture={

@@ -20,9 +20,16 @@ def cpu_ns(candidate: Candidate, plan: Callable[[Program], object]) -> int:
     return candidate.used().cpu_ns - before
 
 
-def stays_level(candidate: Candidate, prepare: Callable[[int], Callable[[Program], object]], *,
-                small: int, large: int, of: str, sketch: list[str],
-                at_most: float = 5.0) -> None:  # fmt: skip
+def stays_level(
+    candidate: Candidate,
+    prepare: Callable[[int], Callable[[Program], object]],
+    *,
+    small: int,
+    large: int,
+    of: str,
+    sketch: list[str],
+    at_most: float = 5.0,
+) -> None:
     """Break when the calls cost more than `at_most` times as much at the large size.
 
     `prepare(size)` builds the state once and returns the plan to be timed, which leaves the state

@@ -92,9 +92,7 @@ class Child:
         try:
             self._send(Trace(message.id, replies), outgoing.parts)
         except BadFrame:
-            too_large: list[Returned | Failed | Skipped] = [Returned(reply.id, {"opaque": "an answer too large to send"})
-                         for reply in replies]  # fmt: skip
-            self._send(Trace(message.id, too_large))
+            self._send(Trace(message.id, [_too_large(step.id) for step in message.steps]))
 
     def _step(self, step: Step, incoming: Blobs, outgoing: Blobs) -> Returned | Failed | Skipped:
         try:
@@ -155,6 +153,10 @@ class Child:
         if number not in self._results:
             raise _Missing
         return self._results[number]
+
+
+def _too_large(step_id: int) -> Returned | Failed | Skipped:
+    return Returned(step_id, {"opaque": "an answer too large to send"})
 
 
 def _taken(result: Any, fields: list[str]) -> Any:

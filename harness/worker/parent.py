@@ -9,18 +9,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import mmap
 import os
 import platform
-import resource
 import select
-import shutil
 import signal
-import socket
 import sys
-import tempfile
 import threading
-import time
 from pathlib import Path
 
 import msgspec
@@ -28,7 +22,6 @@ import msgspec
 from harness.border.frames import PREFIX, TO_CHILD, TO_PARENT, BadFrame, read_prefix
 from harness.border.messages import (
     PROTOCOL,
-    Ended,
     Fork,
     Forked,
     FromJudgeToParent,
@@ -42,12 +35,10 @@ from harness.border.messages import (
     Used,
 )
 from harness.worker import processes, stream
-from harness.worker.child import STEP, Child
+from harness.worker.process import Process
 
 CHUNK = 1 << 20
-OUTPUT_HEAD_BYTES = 16 * 1024
 CLOSING_S = 0.2
-SETUP_FAILED = 70  # the exit status of a child that could not be set up or lost its stream
 
 
 def main() -> None:
@@ -66,7 +57,7 @@ class Parent:
     def __init__(self, requests: int, answers: int) -> None:
         self._requests = requests
         self._answers = answers
-        self._child: _Process | None = None
+        self._child: Process | None = None
         self._limits: Limits | None = None
         self._decode = msgspec.msgpack.Decoder(FromJudgeToParent).decode
         self._woken, self._wake = os.pipe()
@@ -134,7 +125,7 @@ class Parent:
             if self._child is not None:
                 self._child.end()
             own = [self._requests, self._answers, self._woken, self._wake]
-            self._child = _Process.start(self._limits, own)
+            self._child = Process.start(self._limits, own)
             self._tell(Forked())
         elif isinstance(message, Kill) and self._child is not None:
             self._finish(self._child)
@@ -158,7 +149,7 @@ class Parent:
         facts = {"machine": platform.machine(), "uid": str(os.getuid()), **_security_facts()}
         return Ready(PROTOCOL, platform.python_version(), threading.active_count(), facts)
 
-    def _relay_answer(self, child: _Process) -> None:
+    def _relay_answer(self, child: Process) -> None:
         try:
             raw = stream.read_exactly(child.stream, PREFIX.size)
             prefix = read_prefix(raw)
@@ -173,144 +164,12 @@ class Parent:
             stream.write_all(self._answers, raw)
             stream.write_all(self._answers, body)
 
-    def _finish(self, child: _Process, bad_frame: str = "") -> None:
+    def _finish(self, child: Process, bad_frame: str = "") -> None:
         self._child = None
         self._tell(child.end(bad_frame))
 
     def _tell(self, message: Message) -> None:
         stream.write_message(self._answers, TO_PARENT, message, [])
-
-
-class _Process:
-    """A candidate's process, its two pipes and its folder."""
-
-    def __init__(self, pid: int, stream_fd: int, output: int, folder: Path, progress: mmap.mmap,
-                 limit: int) -> None:  # fmt: skip
-        self.pid, self.stream, self.output = pid, stream_fd, output
-        self.flooded = False
-        self.printing = True  # until its end of the pipe is closed
-        self._folder, self._progress, self._limit = folder, progress, limit
-        self._printed = bytearray()
-        self._count = 0
-        self._oom_before = processes.oom_kills()
-        self._status: int | None = None
-
-    @classmethod
-    def start(cls, limits: Limits, close: list[int]) -> _Process:
-        """Fork a process that serves the judge's requests under `limits`."""
-        ours, theirs = socket.socketpair()
-        printed, printing = os.pipe()
-        os.set_blocking(printed, False)
-        folder = Path(tempfile.mkdtemp(prefix="round-"))
-        progress = mmap.mmap(-1, STEP.size)
-        progress[:] = STEP.pack(-1)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                ours.close()
-                _become_child(limits, [*close, printed], printing, folder)
-                Child(theirs.fileno(), folder, progress).serve()
-            except stream.Closed:
-                os._exit(0)
-            finally:
-                os._exit(SETUP_FAILED)
-        theirs.close()
-        os.close(printing)
-        return cls(pid, ours.detach(), printed, folder, progress, limits.output_bytes)
-
-    def is_gone(self) -> bool:
-        """Whether the process itself has ended, whatever it left behind."""
-        if self._status is None:
-            with contextlib.suppress(ChildProcessError):
-                ended, status = os.waitpid(self.pid, os.WNOHANG)
-                if ended:
-                    self._status = status
-        return self._status is not None
-
-    def ends_within(self, seconds: float) -> bool:
-        """Whether it ends by itself: its stream closes a moment before its status is there."""
-        deadline = time.monotonic() + seconds
-        while not self.is_gone() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        return self.is_gone()
-
-    def drain(self) -> None:
-        """Take what was printed; keep the head, count the rest."""
-        with contextlib.suppress(BlockingIOError):
-            chunk = os.read(self.output, CHUNK)
-            self._count += len(chunk)
-            self._printed += chunk[: OUTPUT_HEAD_BYTES - len(self._printed)]
-            self.flooded = self._count > self._limit
-            self.printing = bool(chunk)
-
-    def end(self, bad_frame: str = "") -> Ended:
-        """Kill it and its descendants, remove its folder, say how it went."""
-        self.is_gone()
-        status = processes.end_all(self.pid)
-        status = status if self._status is None else self._status
-        self.drain()
-        os.close(self.stream)
-        os.close(self.output)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        code = os.waitstatus_to_exitcode(status)
-        [step] = STEP.unpack(self._progress[:])
-        return Ended(
-            exit_code=code if code >= 0 else -1,
-            signal=max(0, -code),
-            step=step,
-            out_of_memory=processes.oom_kills() > self._oom_before,
-            flooded=self.flooded,
-            bad_frame=bad_frame,
-            output=bytes(self._printed),
-        )
-
-
-def _become_child(limits: Limits, close: list[int], printing: int, folder: Path) -> None:
-    """Turn the fresh fork into a limited process with captured output and its own folder."""
-    os.setsid()
-    processes.die_with_parent()
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for fd in close:
-        os.close(fd)
-    os.dup2(printing, 1)
-    os.dup2(printing, 2)
-    os.close(printing)
-    os.chdir(folder)
-    sys.stdin = open(os.devnull)  # noqa: SIM115 - lives as long as the process
-    sys.stdout = os.fdopen(1, "w", buffering=1, errors="backslashreplace", closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
-    sys.argv = ["candidate"]
-    _limit(limits)
-    _reseed()
-
-
-def _limit(limits: Limits) -> None:
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.open_files,
-    }
-    if limits.processes:
-        wanted[resource.RLIMIT_NPROC] = limits.processes
-    if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        wanted[resource.RLIMIT_AS] = pages * resource.getpagesize() + limits.memory_bytes
-    for name, value in wanted.items():
-        _, hard = resource.getrlimit(name)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(name, (value, value))
-
-
-def _reseed() -> None:
-    """The same random state in every fork, so that a run repeats."""
-    import random
-
-    random.seed(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(0)
 
 
 def _security_facts() -> dict[str, str]:

@@ -28,9 +28,20 @@ MAX_SEEN = 16  # findings of one kind that cross to the judge; the rest are coun
 MAX_OPS = 64  # different operations that cross
 UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"})
 FILLED = frozenset(
-    {"zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like",
-     "new_full", "clone", "_to_copy"}
-)  # fmt: skip
+    {
+        "zeros",
+        "zeros_like",
+        "new_zeros",
+        "ones",
+        "ones_like",
+        "new_ones",
+        "full",
+        "full_like",
+        "new_full",
+        "clone",
+        "_to_copy",
+    }
+)
 LEAVES = frozenset({"numpy", "tolist", "__array__", "__dlpack__"})  # values go where torch is not
 OURS = tuple(str(Path(file).parent) for file in (__file__, torch.__file__))
 

@@ -56,9 +56,7 @@ class InterpreterHooks:
         if self._launch is None:
             return np.zeros(pointers.shape, np.bool_)
         program = int(np.ravel_multi_index(self._builder.grid_idx, self._launch.grid))
-        return self._launch.access(
-            kind, pointers, mask, item, program, caller_line(PASSING_OVER)
-        )  # fmt: skip
+        return self._launch.access(kind, pointers, mask, item, program, caller_line(PASSING_OVER))
 
     def _around_start(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def start(executor: Any, args: Any, kwargs: Any) -> Any:

@@ -120,17 +120,24 @@ class Launch:
         argument = self._nearest(region.start + at, [region])
         offset = region.start + at - argument.first
         self.races.add(
-            **here, arg=argument.name, offset=offset,
-            other_access=other, other_program=self._position(before),
-        )  # fmt: skip
+            **here,
+            arg=argument.name,
+            offset=offset,
+            other_access=other,
+            other_program=self._position(before),
+        )
 
     def _add_out_of_bounds(self, here: dict[str, Any], addresses: Bytes, item: int) -> None:
         argument = self._nearest(int(addresses[0]), self.regions)
         offset = max(-FAR_BYTES, min(int(addresses[0]) - argument.first, FAR_BYTES))
         self.out_of_bounds.add(
-            **here, arg=argument.name, offset=offset, size=argument.size,
-            item=item, lanes=len(addresses),
-        )  # fmt: skip
+            **here,
+            arg=argument.name,
+            offset=offset,
+            size=argument.size,
+            item=item,
+            lanes=len(addresses),
+        )
 
 
 def elements_by_storage(inputs: Any) -> dict[int, Lanes]:
