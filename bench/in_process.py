@@ -1,0 +1,84 @@
+"""A pytest plugin that runs a suite on a file in pytest's own process: the baseline to beat.
+
+No border, no isolation, no replay: its time is what the suite itself costs. Used by `bench/run.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from harness.border.messages import Used, Where
+from harness.border.values import Object
+from harness.judge.budget import QUICK
+from harness.judge.examples import run_examples
+from harness.suite.calls import Call, Record
+from harness.suite.candidate import Candidate
+from harness.suite.claims import ATTRIBUTE
+
+PLAIN = (type(None), bool, int, float, str, bytes, list, tuple, dict)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The file to run the suite on."""
+    parser.addoption("--file", required=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """The same examples as the harness takes."""
+    for item in items:
+        if hasattr(item.obj, "hypothesis"):
+            run_examples(item.obj, getattr(item.obj, ATTRIBUTE), QUICK, 2026)
+
+
+@pytest.fixture
+def candidate(request: pytest.FixtureRequest) -> Any:
+    """The file's module, called directly."""
+    spec = importlib.util.spec_from_file_location("submission", request.config.getoption("--file"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["submission"] = module
+    spec.loader.exec_module(module)
+    return Direct(module, getattr(request.module, "RECORDS", {}))
+
+
+class Direct(Candidate):
+    """The candidate without a border: a call is a call."""
+
+    def __init__(self, module: Any, records: dict[str, tuple[str, ...]]) -> None:
+        super().__init__(None, records=records)  # type: ignore[arg-type]
+        self._module = module
+        self._results: dict[int, Any] = {}
+
+    def used(self) -> Used:
+        return Used(time.process_time_ns(), 0)
+
+    def begin_example(self) -> Record:
+        return Record()
+
+    def settle(self) -> None:
+        return None
+
+    def execute(self, calls: list[Call], *, echo: bool) -> None:
+        """Make the calls; an object of the file's own stays in a table, as it would beside it."""
+        for call in calls:
+            try:
+                value = self._act(call)
+            except Exception as error:  # noqa: BLE001 - the suite looks at it
+                bases = [base.__name__ for base in type(error).__mro__]
+                call.error = Where(type(error).__name__, bases, str(error), 0, "")
+                continue
+            self._results[call.id] = value
+            call.value = value if isinstance(value, PLAIN) else Object(call.id, "object")
+            if isinstance(value, list):
+                call.value = list(value)
+
+    def _act(self, call: Call) -> Any:
+        target = self._module if call.target is None else self._results[call.target.id]
+        if call.op == "read":
+            return getattr(target, call.name)
+        return getattr(target, call.name)(*call.args, **call.kwargs)
