@@ -8,7 +8,7 @@ from harness.remote.faults import CandidateFault, Fault, Kind
 from harness.results import Finding
 from harness.suite.calls import Broke, Call, Record
 from harness.suite.candidate import Candidate
-from harness.suite.script import imports, script, show
+from harness.suite.script import imports, printable, script, show
 
 MAX_PRINTED_CHARS = 2000
 
@@ -39,10 +39,10 @@ def _written(failure: Failure, calls: list[Call]) -> Finding:
         fault=(fault.kind if fault else Kind.WRONG).value,
         script=script(calls) if sketch is None else sketch,
         imports=imports(calls),
-        wanted=wanted,
-        got=got,
+        wanted=printable(wanted),
+        got=printable(got),
         line=fault.error.line if fault and fault.error else 0,
-        code=fault.error.code.strip() if fault and fault.error else "",
+        code=printable(fault.error.code.strip()) if fault and fault.error else "",
         printed=_printed(fault),
         picture=failure.error.picture if isinstance(failure.error, Broke) else None,
     )
@@ -67,8 +67,8 @@ def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
         fault=Kind.LEAKS.value,
         script=script(failure.calls),
         imports=imports(failure.calls),
-        wanted=f"{wanted}, whatever was called before",
-        got=f"{got}; {how} another answer",
+        wanted=printable(f"{wanted}, whatever was called before"),
+        got=printable(f"{got}; {how} another answer"),
         repeats=False,
     )
 
@@ -76,7 +76,7 @@ def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
 def _printed(fault: Fault | None) -> str:
     if fault is None:
         return ""
-    return fault.output.decode("utf-8", "replace")[:MAX_PRINTED_CHARS]
+    return printable(fault.output.decode("utf-8", "replace")[:MAX_PRINTED_CHARS])
 
 
 def import_finding(fault: Fault) -> Finding:
@@ -87,9 +87,9 @@ def import_finding(fault: Fault) -> Finding:
         script=[],
         imports=[],
         wanted="a file that can be imported",
-        got=fault.words,
+        got=printable(fault.words),
         line=where.line if where else 0,
-        code=where.code.strip() if where else "",
+        code=printable(where.code.strip()) if where else "",
         printed=_printed(fault),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Problem, Result
+from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Result
 
 WIDTH = 80
 COLOURS = {HELD: "32", BROKE: "31", NOT_ASSESSED: "33"}
@@ -58,7 +58,7 @@ def _facts(finding: Finding) -> Iterator[str]:
     if finding.line:
         yield from _labelled("line", f"{finding.line}: {finding.code}")
     if finding.printed:
-        yield from _labelled("printed", _printable(finding.printed))
+        yield from _labelled("printed", finding.printed)
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
@@ -68,11 +68,6 @@ def _labelled(label: str, text: str) -> Iterator[str]:
     ) or [""]
     yield f"  {label:<{LABEL_WIDTH - 2}}{lines[0]}"
     yield from (" " * LABEL_WIDTH + line for line in lines[1:])
-
-
-def _printable(text: str) -> str:
-    """Text of the candidate's without anything a terminal would obey."""
-    return "".join(char if char.isprintable() or char == " " else " " for char in text)
 
 
 def summary(result: Result, *, next_command: str) -> str:
@@ -99,14 +94,9 @@ def summary(result: Result, *, next_command: str) -> str:
 
 def footer(result: Result) -> str:
     """Where it ran and with which seed, for whoever has to do it again."""
-    return (
-        f"  {result.run.isolation}; seed {result.run.seed}, budget {result.run.budget}, "
-        f"{result.run.seconds:.1f} s"
-    )
-
-
-def problem_line(problem: Problem) -> str:
-    return header(problem.slug, problem.title, problem.minutes)
+    run = result.run
+    text = f"{run.isolation}; seed {run.seed}, budget {run.budget}, {run.seconds:.1f} s"
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _painted(text: str, status: str, colour: bool) -> str:

@@ -95,7 +95,5 @@ class Broke(AssertionError):
 
 
 def in_words(error: Where) -> str:
-    """An exception as one phrase, with the candidate's own line."""
-    message = f": {error.message}" if error.message else ""
-    line = f" at line {error.line}: {error.code.strip()}" if error.line else ""
-    return f"{error.type}{message}{line}"
+    """An exception as one phrase; its line stands beside it in a finding."""
+    return f"{error.type}: {error.message}" if error.message else error.type

@@ -21,7 +21,7 @@ def script(calls: list[Call]) -> list[str]:
         if _is_object(call) or _is_used_later(call, calls):
             names[id(call)] = _name(len(names))
             text = f"{names[id(call)]} = {text}"
-        lines.append(text + _outcome(call))
+        lines.append(printable(text + _outcome(call)))
     return lines
 
 
@@ -34,6 +34,15 @@ def imports(calls: list[Call]) -> list[str]:
     if any(word in text.split("#")[0] for word in ("nan", "inf")):
         wanted.append("from math import inf, nan")
     return wanted
+
+
+def printable(text: str) -> str:
+    """Text of the candidate's with everything written out that a terminal or page would obey."""
+    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+
+
+def _written_out(char: str) -> str:
+    return "\n" if char == "\n" else char.encode("unicode_escape").decode("ascii")
 
 
 def _name(position: int) -> str:
