@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
 
+from harness import journal
 from harness.commands.common import pack_of, problem_of
 from harness.problems import BadPack, all_problems
 
@@ -56,5 +58,6 @@ def start_command(ctx: click.Context, slug: str) -> None:
         raise click.UsageError(
             f"{target} cannot be written here: {error.strerror}\n  try another folder"
         ) from None
+    journal.update(Path(), problem.slug, file=str(target), started=time.time(), hints=0)
     click.echo(f"{target} is ready. {problem.minutes} minutes.")
     click.echo(f"Next: harness show {problem.slug}, then harness check {problem.slug}")

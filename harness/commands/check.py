@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from harness import journal
 from harness.commands.common import (
     ALL_HELD,
     COULD_NOT_GRADE,
@@ -20,6 +22,7 @@ from harness.commands.common import (
     sandbox_named,
     wants_colour,
 )
+from harness.commands.loop import slug_or_last
 from harness.problems import Problem
 from harness.render import terminal
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Result
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Grade a file the way a panel would.")
-@click.argument("slug")
+@click.argument("slug", required=False)
 @click.argument("file", required=False, type=click.Path())
 @click.option(
     "--backend",
@@ -62,7 +65,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def check_command(
     ctx: click.Context,
-    slug: str,
+    slug: str | None,
     file: str | None,
     backend: str,
     device: str,
@@ -76,14 +79,16 @@ def check_command(
 ) -> None:
     """Grade FILE (SLUG.py in this folder when left out) against a problem.
 
+    Without SLUG it is the problem that was checked or started last in this folder.
+
     \b
     Examples:
       harness check paged_allocator
       harness check paged_allocator answer.py --only append-keeps-the-blocks-before
       harness check rope answer.py --backend docker --json result.json
     """
-    problem = problem_of(ctx, slug)
-    path = Path(file) if file else Path(f"{slug}.py")
+    problem = problem_of(ctx, slug_or_last(slug))
+    path = Path(file or journal.read(Path()).attempt(problem.slug).file)
     device = "cuda" if gpu else device
     out = sys.stderr if json_path == "-" else sys.stdout
     colour = wants_colour(out.isatty())
@@ -108,6 +113,8 @@ def check_command(
             say(found)
         say(terminal.footer(result))
     say(terminal.summary(result, next_command=_next(problem, result, file)))
+    if file is None:
+        journal.note_result(Path(), problem.slug, str(path), result, time.time())
     if json_path:
         _write(json_path, result)
     ctx.exit(exit_code(result))

@@ -12,7 +12,7 @@ import pytest
 from harness.judge.budget import Budget
 from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
 from harness.judge.findings import changed_argument, find, import_finding
-from harness.remote.faults import CandidateFault, Fault, OurFault, TimeSpent
+from harness.remote.faults import CandidateFault, CannotAssess, Fault, OurFault, TimeSpent
 from harness.remote.session import Session
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding
 from harness.suite.candidate import Candidate
@@ -29,6 +29,7 @@ class Judge:
         seed: int,
         *,
         only: frozenset[str],
+        first: tuple[str, ...] = (),
         call_limit_s: float,
         tell: Callable[[Check], None],
     ) -> None:
@@ -42,6 +43,7 @@ class Judge:
         self._budget = budget
         self._seed = seed
         self._only = only
+        self._first = first
         self._call_limit_s = call_limit_s
         self._tell = tell
         self._until = time.monotonic() + budget.run_s
@@ -51,14 +53,18 @@ class Judge:
     # pytest's hooks
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Keep the checks asked for, in the order the suite has them."""
+        """Keep the checks asked for, in the suite's order but for those to run first."""
         claims = [(item, getattr(item.obj, ATTRIBUTE, None)) for item in items]
         self.known = [claim.id for _, claim in claims if claim]
         self._about_arguments = frozenset(c.id for _, c in claims if c and c.arguments)
-        items[:] = [i for i, c in claims if c and (not self._only or c.id in self._only)]
+        chosen = [(i, c.id) for i, c in claims if c and (not self._only or c.id in self._only)]
+        items[:] = [item for item, name in sorted(chosen, key=lambda pair: self._place(pair[1]))]
         for item in items:
             if hasattr(item.obj, "hypothesis"):
                 run_examples(item.obj, getattr(item.obj, ATTRIBUTE), self._budget, self._seed)
+
+    def _place(self, name: str) -> int:
+        return self._first.index(name) if name in self._first else len(self._first)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Function) -> Any:
@@ -139,6 +145,8 @@ class Judge:
             status = NOT_ASSESSED
         elif isinstance(failed, OurFault):
             self.our_fault, status, reason = failed, NOT_ASSESSED, failed.reason
+        elif isinstance(failed, CannotAssess):
+            status, reason = NOT_ASSESSED, failed.reason
         elif isinstance(failed, KeyboardInterrupt):
             status, reason = NOT_ASSESSED, "stopped by hand"
         elif examples.first is not None:

@@ -25,11 +25,12 @@ PRACTICE_SEED = 20_26
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to grade. `only` names checks; empty means all."""
+    """How to grade. `only` names checks, empty means all; `first` those to run first."""
 
     seed: int = PRACTICE_SEED
     budget: Budget = QUICK
     only: frozenset[str] = frozenset()
+    first: tuple[str, ...] = ()
     device: str = "cpu"
 
 
@@ -141,6 +142,7 @@ def _run_suite(
         options.budget,
         options.seed,
         only=options.only,
+        first=options.first,
         call_limit_s=problem.call_limit_s,
         tell=tell,
     )

@@ -1,0 +1,124 @@
+"""What a candidate's folder remembers: when a problem was started, checks, hints, last findings.
+
+One small file, replaced whole under a lock, so that two shells do no harm. Lost or broken, it is
+empty again: nothing that is graded depends on it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from harness.results import BROKE, HELD, Result
+
+NAME = ".harness.json"
+VERSION = 1
+MOST_CHECKS = 200  # of one problem; older ones are forgotten
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """One run of `check`: when, and which checks held and broke. Seconds since the epoch."""
+
+    at: float
+    held: list[str]
+    broke: list[str]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """The smallest case of a check that broke last time."""
+
+    check: str
+    imports: list[str]
+    script: list[str]
+    wanted: str
+    got: str
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One problem in this folder."""
+
+    file: str
+    started: float = 0.0  # seconds since the epoch; 0 when `start` was not used
+    hints: int = 0
+    checks: list[Checked] = []
+    cases: list[Case] = []
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """Everything the folder remembers. `last` is the problem checked or started last."""
+
+    version: int = VERSION
+    last: str = ""
+    attempts: dict[str, Attempt] = {}
+
+    def attempt(self, slug: str) -> Attempt:
+        """What is known of a problem; an empty attempt when nothing is."""
+        return self.attempts.get(slug) or Attempt(f"{slug}.py")
+
+    def with_attempt(self, slug: str, attempt: Attempt) -> Journal:
+        """The journal with this attempt in it, as the last one."""
+        return Journal(VERSION, slug, {**self.attempts, slug: attempt})
+
+
+def read(folder: Path) -> Journal:
+    """The folder's journal; empty when it is missing, broken or of another version."""
+    try:
+        journal = msgspec.json.decode((folder / NAME).read_bytes(), type=Journal)
+    except (OSError, msgspec.DecodeError):
+        return Journal()
+    return journal if journal.version == VERSION else Journal()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def update(folder: Path, slug: str, **changes: object) -> bool:
+    """Change a problem's attempt and make it the last one; False where it cannot be written."""
+    try:
+        with _locked(folder):
+            journal = read(folder)
+            changed = msgspec.structs.replace(journal.attempt(slug), **changes)
+            _replace(folder / NAME, msgspec.json.encode(journal.with_attempt(slug, changed)))
+    except OSError:
+        return False
+    return True
+
+
+def note_result(folder: Path, slug: str, file: str, result: Result, now: float) -> bool:
+    """Remember how a check went, and the smallest case of everything that broke."""
+    ids = {
+        status: [check.id for check in result.checks if check.status == status]
+        for status in (HELD, BROKE)
+    }
+    cases = [
+        Case(c.id, c.finding.imports, c.finding.script, c.finding.wanted, c.finding.got)
+        for c in result.checks
+        if c.finding is not None
+    ]
+    before = read(folder).attempt(slug)
+    checks = [*before.checks, Checked(now, ids[HELD], ids[BROKE])][-MOST_CHECKS:]
+    return update(folder, slug, file=file, checks=checks, cases=cases)
+
+
+def _replace(target: Path, raw: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=NAME)
+    try:
+        with os.fdopen(handle, "wb") as writing:
+            writing.write(raw)
+        os.replace(name, target)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
