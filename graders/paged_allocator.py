@@ -13,6 +13,7 @@ from harness.suite import (
     Broke,
     Candidate,
     Program,
+    Raised,
     Reply,
     behaviour,
     cost,
@@ -109,7 +110,10 @@ class Moment:
     looks: dict[str, Any]
 
     def went_as_expected(self) -> bool:
-        return self.reply.ok if self.fits else self.reply.raised("OutOfBlocks")
+        """Whether it fits or not is for the checks about that; any other error is an answer lost."""
+        if self.reply.asked.error is not None and not self.reply.raised("OutOfBlocks"):
+            raise Raised(self.reply.asked, self.reply.asked.error)
+        return self.reply.ok is self.fits
 
     def tables(self) -> dict[str, list[int]]:
         return {
@@ -136,6 +140,7 @@ def play(candidate: Candidate, plan: Plan, *looks: str) -> tuple[Model, list[Mom
             seen = look(pool, model, looks)
         moments.append(Moment(call, fits, reply, before, dict(model.lengths), seen))
     program.run()
+    assert pool.value
     for position, moment in enumerate(moments):
         if not moment.went_as_expected():
             return model, moments[: position + 1]
@@ -419,6 +424,7 @@ def test_a_refused_request_takes_nothing(candidate, plan, extra):
             unknown = pool.num_tokens("new")
         refusals.append((before, reply, after, unknown))
     program.run()
+    assert pool.value
     for before, reply, after, unknown in refusals:
         if not all(reading.ok for _, reading in state(before)):
             return
@@ -964,6 +970,7 @@ def test_a_call_that_raises_changes_nothing(candidate, plan, which):
         with program.probing():
             seen.append((before, reply, look(pool, model)))
     program.run()
+    assert pool.value
     for before, reply, after in seen:
         if reply.asked.error is not None and all(r.ok for _, r in state(before)):
             unchanged(before, after, reply)
@@ -1068,6 +1075,7 @@ def _pool_of(candidate: Candidate, size: int) -> Any:
     pool.free("old3")
     pool.free("old5")
     setup.run()
+    setup.all_answered()
 
     def plan(program: Program) -> Reply:
         again = Reply(candidate, pool.asked, program)
@@ -1121,6 +1129,7 @@ def _beside(candidate: Candidate, others: int) -> Any:
     for position in range(others):
         pool.fork("prompt", f"o{position}")
     setup.run()
+    setup.all_answered()
 
     def plan(program: Program) -> Reply:
         again = Reply(candidate, pool.asked, program)
@@ -1166,6 +1175,7 @@ def _long(candidate: Candidate, blocks: int) -> Any:
     pool = setup.PagedAllocator(blocks + 400, 2)
     pool.allocate("x", 2 * blocks)
     setup.run()
+    setup.all_answered()
 
     def plan(program: Program) -> Reply:
         again = Reply(candidate, pool.asked, program)

@@ -36,13 +36,17 @@ LONG = Seeds(reference=100, right=30, wrong=10)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One answer to run on one seed. `must_break` names the check that has to catch it."""
+    """One answer to run on one seed. `must_break` names the check that has to catch it.
+
+    None: all checks must hold. "": all must break, as they must for a stub; a check that holds for
+    an answer that does nothing would hold for anything.
+    """
 
     problem: Problem
     name: str
     source: bytes
     seed: int
-    must_break: str | None  # None: all must hold; "": anything may break
+    must_break: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +175,12 @@ def _complaint(job: Job, result: Result) -> str:
                 )
                 return f"{check.id} {check.status} {check.reason}{shown}"
         return "" if result.checks else f"nothing ran: {result.could_not_grade}"
+    if job.must_break == "":
+        held = [check.id for check in result.checks if check.status == HELD]
+        return f"it does nothing and yet holds {', '.join(held)}" if held else ""
     if any(check.status == BROKE for check in result.checks):
         return ""
-    return f"not caught by {job.must_break or 'any check'} {result.could_not_grade}".strip()
+    return f"not caught by {job.must_break} {result.could_not_grade}".strip()
 
 
 @cache

@@ -84,6 +84,11 @@ class Candidate:
         self._record = Record()
         self._fresh = True
 
+    @property
+    def device(self) -> str:
+        """Where tensors are, on the candidate's side."""
+        return self._session.spec.device
+
     # for the judge
 
     def begin_example(self) -> Record:
@@ -304,6 +309,12 @@ class Program:
         call = Call(number, op, target, name, tuple(args), dict(kwargs), probe or self._probing)
         self._calls.append(call)
         return Reply(self._candidate, call, self)
+
+    def all_answered(self) -> None:
+        """Raise `Raised` for the first call of the plan that raised."""
+        for call in self._calls:
+            if call.error is not None:
+                raise Raised(call, call.error)
 
     def run(self) -> None:
         """Send the plan; raises `CandidateFault` when the worker is lost in it."""

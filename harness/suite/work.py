@@ -17,6 +17,7 @@ def cpu_ns(candidate: Candidate, plan: Callable[[Program], object]) -> int:
     program = candidate.program(echo=False)
     plan(program)
     program.run()
+    program.all_answered()
     return candidate.used().cpu_ns - before
 
 
