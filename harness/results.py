@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,6 +12,12 @@ VERSION = 1
 HELD = "held"
 BROKE = "broke"
 NOT_ASSESSED = "not assessed"
+KINDS = ("invariant", "behaviour", "edge", "cost")  # heaviest first
+
+END = r"$(?!\n)"  # Python's $ alone lets a newline through
+Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)}){END}")]
+Status = Annotated[str, msgspec.Meta(pattern=f"^({HELD}|{BROKE}|{NOT_ASSESSED}){END}")]
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,23 +28,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     imports: list[str]
     wanted: str
     got: str
-    line: int = 0  # in the candidate's file; 0 when the fault names none
+    calls: list[str] = []  # the candidate's functions that the script calls, the last one last
+    line: Count = 0  # in the candidate's file; 0 when the fault names none
     code: str = ""
     printed: str = ""  # the head of what the candidate's code printed, when the process was lost
     repeats: bool = True  # the script alone, in a fresh process, gives the same answers
-    picture: dict[str, Any] | None = None
+    picture: dict[str, Any] | None = None  # of a kind in harness.suite.pictures
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One check of the suite and how it went. `reason` says why it was not assessed."""
 
     id: str
-    kind: str
+    kind: Kind
     requirement: str
     claim: str
     why: str
     ask: str
-    status: str
+    status: Status
     reason: str = ""
     finding: Finding | None = None
     examples: int = 0
@@ -45,22 +53,27 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Which problem was graded, and with which suite."""
+    """Which problem was graded, and with which suite.
+
+    `expects` is what a panel expects at each level, in the problem's words: "Hire" to a sentence.
+    """
 
     slug: str
     title: str
     topic: str
     minutes: int
     suite_sha256: str
+    expects: dict[str, str] = {}
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """Which file was graded."""
+    """Which file was graded, and its text: a report shows lines of it beside a finding."""
 
     path: str
     sha256: str
     bytes: int
     lines: int
+    source: str = ""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +92,23 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class Sitting(msgspec.Struct, frozen=True, kw_only=True):
+    """How the candidate got there, as the folder's own notes have it: told, not proven."""
+
+    minutes: Annotated[float, msgspec.Meta(ge=0)]  # from `start` to this check
+    checks: Count
+    hints: Count
+
+
+class OwnTests(msgspec.Struct, frozen=True, kw_only=True):
+    """What the candidate's own tests see: of `mistakes` wrong answers they fail `caught`."""
+
+    tests: Count
+    caught: Count
+    mistakes: Count
+    refuses: list[str] = []  # right answers that they fail too
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """A graded submission. `level` and `reasons` follow from `checks` alone."""
 
@@ -91,6 +121,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[str]
     could_not_grade: str = ""
     remedy: str = ""
+    sitting: Sitting | None = None
+    own_tests: OwnTests | None = None
 
 
 class WrongVersion(Exception):
@@ -106,7 +138,7 @@ def from_json(raw: bytes) -> Result:
     """Read a document; raise `WrongVersion` with what is wrong."""
     try:
         loose = msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise WrongVersion(f"not JSON: {error}") from None
     version = loose.get("version") if isinstance(loose, dict) else None
     if version != VERSION:
@@ -118,7 +150,12 @@ def from_json(raw: bytes) -> Result:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the document."""
+    """The JSON Schema of the document; `docs/result.schema.json` is a copy of it."""
     schema = msgspec.json.schema(Result)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
+
+
+def schema_text() -> str:
+    """The schema as the file in `docs/` holds it."""
+    return json.dumps(json_schema(), indent=2, sort_keys=True) + "\n"
