@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 PACK_VARIABLE = "HARNESS_PACK"
+EXPECTS = ("strong_hire", "hire", "no_hire", "strong_no_hire")  # in [expects] of problem.toml
 REQUIREMENT = re.compile(r"^- \*\*(R\d+)\*\* ", re.MULTILINE)
 
 
@@ -32,6 +33,7 @@ class Problem:
     needs: tuple[str, ...]  # modules the worker imports before it forks
     call_limit_s: float
     pack: Path
+    expects: dict[str, str] = field(default_factory=dict, hash=False)  # by level
 
     @property
     def folder(self) -> Path:
@@ -118,8 +120,19 @@ def read_problem(pack: Path, slug: str) -> Problem:
             needs=tuple(map(str, settings.get("needs", []))),
             call_limit_s=float(settings.get("call_limit_s", 10.0)),
             pack=pack,
+            expects=_expects(settings.get("expects", {})),
         )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
         raise BadPack(f"{path} cannot be read: {error}") from None
     except KeyError as error:
         raise BadPack(f"{path} has no {error.args[0]}") from None
+
+
+def _expects(table: object) -> dict[str, str]:
+    """What a panel expects at each level, by the level's name on a scorecard."""
+    if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
+        raise ValueError("[expects] is a table of sentences")
+    unknown = [key for key in table if key not in EXPECTS]
+    if unknown:
+        raise ValueError(f"[expects] has {unknown[0]!r}; a level is one of {', '.join(EXPECTS)}")
+    return {key.replace("_", " ").capitalize(): " ".join(table[key].split()) for key in table}

@@ -41,6 +41,7 @@ def _written(failure: Failure, calls: list[Call]) -> Finding:
         imports=imports(calls),
         wanted=printable(wanted),
         got=printable(got),
+        calls=_called(failure.calls),
         line=fault.error.line if fault and fault.error else 0,
         code=printable(fault.error.code.strip()) if fault and fault.error else "",
         printed=_printed(fault),
@@ -69,8 +70,15 @@ def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
         imports=imports(failure.calls),
         wanted=printable(f"{wanted}, whatever was called before"),
         got=printable(f"{got}; {how} another answer"),
+        calls=_called(failure.calls),
         repeats=False,
     )
+
+
+def _called(calls: list[Call]) -> list[str]:
+    """The candidate's functions that were called, each once, the last one last."""
+    names = [call.name for call in calls if call.op == "call" and not call.probe]
+    return list(dict.fromkeys(reversed(names)))[::-1]
 
 
 def _printed(fault: Fault | None) -> str:

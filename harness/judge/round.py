@@ -221,6 +221,7 @@ def _problem_facts(problem: Problem) -> ProblemFacts:
         topic=problem.topic,
         minutes=problem.minutes,
         suite_sha256=digest,
+        expects=problem.expects,
     )
 
 
@@ -231,4 +232,5 @@ def _submission_facts(submission: Submission) -> SubmissionFacts:
         sha256=hashlib.sha256(source).hexdigest(),
         bytes=len(source),
         lines=source.count(b"\n"),
+        source=source.decode("utf-8", "replace"),
     )
