@@ -29,6 +29,7 @@ NAMESPACES = (
     "--kill-child",
     "--mount-proc",
 )
+CLOSING_S = 0.5
 
 
 class LocalSandbox:
