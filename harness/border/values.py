@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from harness.border.tensors import Blobs
 
 MAX_DEPTH = 24
+MAX_READ_DEPTH = 2 * MAX_DEPTH + 2  # a dict's pairs are a level of their own
 MAX_INT_BITS = 4096
 MAX_NAME_CHARS = 120
 INT64 = range(-(2**63), 2**63)
@@ -135,7 +136,7 @@ def unpack(raw: Any, blobs: Blobs, find: Find | None = None, depth: int = 0) -> 
     """
     if raw is None or type(raw) in (bool, int, float, str, bytes):
         return raw
-    if depth > MAX_DEPTH:
+    if depth > MAX_READ_DEPTH:
         raise BadFrame(f"a value nested more than {MAX_DEPTH} levels deep")
     if type(raw) is list:
         return [unpack(item, blobs, find, depth + 1) for item in raw]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 
@@ -77,7 +77,11 @@ def _message(error: BaseException) -> str:
 def _last_line(error: BaseException, path: str) -> tuple[int, str]:
     if isinstance(error, SyntaxError) and error.filename == path:
         return error.lineno or 0, _clean((error.text or "").rstrip())[:200]
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
-    if not frames:
-        return 0, ""
-    return frames[-1].lineno or 0, _clean(frames[-1].line or "")[:200]
+    if type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
+        return _last_line(error.__cause__, path)  # Triton's: the line in the kernel says more
+    line, walk = 0, error.__traceback__
+    while walk is not None:  # millions of frames, with no memory left, after endless recursion
+        if walk.tb_frame.f_code.co_filename == path:
+            line = walk.tb_lineno
+        walk = walk.tb_next
+    return line, _clean(linecache.getline(path, line).strip())[:200]
