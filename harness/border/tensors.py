@@ -79,7 +79,9 @@ class Blobs:
     def _pack_dense(self, plain: Any, name: str) -> dict[str, Any]:
         import torch
 
-        dense = plain.resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+        dense = plain.resolve_conj().resolve_neg().cpu().contiguous()
+        # A lone element counts as contiguous whatever its strides, and then has no view as bytes.
+        dense = dense.as_strided((dense.numel(),), (1,))
         start, size = self.append(dense.view(torch.uint8).numpy().tobytes())
         where = plain.device.type
         return {"tensor": [name, list(plain.shape), [], 0, start, size, where]}
