@@ -101,17 +101,30 @@ class Child:
             target = self._find(step.target)
         except _Missing:
             return Skipped(step.id)
-        answer: Returned | Failed
+        raised: BaseException | None = None
+        result = None
         with self._observers.watch(step.op, args, kwargs) as observed:
             try:
-                result = _taken(self._act(step, target, args, kwargs), step.fields)
-                value = pack(result, outgoing, self._hold)
-                self._results[step.id] = result
-                answer = Returned(step.id, value)
+                result = self._act(step, target, args, kwargs)
             except BaseException as error:  # noqa: BLE001 - whatever the call raised is the answer
-                answer = Failed(step.id, candidate_module.describe(error, self._path))
+                raised = error
+        # Packing is ours: it stays outside what is observed.
+        answer = self._answer(step, result, raised, outgoing)
         after = self._after(args, kwargs, outgoing) if step.echo else None
         return msgspec.structs.replace(answer, after=after, observed=observed or None)
+
+    def _answer(
+        self, step: Step, result: Any, raised: BaseException | None, outgoing: Blobs
+    ) -> Returned | Failed:
+        if raised is not None:
+            return Failed(step.id, candidate_module.describe(raised, self._path))
+        try:
+            result = _taken(result, step.fields)
+            value = pack(result, outgoing, self._hold)
+        except BaseException as error:  # noqa: BLE001 - a record may lack a field
+            return Failed(step.id, candidate_module.describe(error, self._path))
+        self._results[step.id] = result
+        return Returned(step.id, value)
 
     def _act(self, step: Step, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if step.op == "call":

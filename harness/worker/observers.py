@@ -16,6 +16,10 @@ class Observers:
 
     def __init__(self, names: list[str]) -> None:
         self._names = frozenset(names)
+        if "triton" in self._names:
+            from harness.worker.triton_watch import probe
+
+            probe()  # before the candidate's code is imported, which could get in its way
 
     @contextmanager
     def watch(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -141,6 +141,8 @@ class Parent:
                 importlib.import_module(name)
             except ImportError as error:
                 return NotReady(f"the worker has no module {name}: {error}")
+        if "triton" in hello.preload:
+            importlib.import_module("harness.worker.triton_watch")
         self._limits = hello.limits
         if "torch" in sys.modules:
             sys.modules["torch"].set_num_threads(hello.limits.threads)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,9 @@ import triton
 from harness.worker.torch_watch import Findings, TorchReport, watch_torch
 from harness.worker.triton_hooks import InterpreterHooks, replaced
 from harness.worker.triton_memory import elements_by_storage
+
+with suppress(ImportError):
+    importlib.import_module("triton.experimental.gluon")  # or the first launch of each fork does
 
 CHECKS = ("launches", "bounds", "races", "order", "undefined lanes")
 
