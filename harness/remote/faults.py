@@ -51,5 +51,13 @@ class OurFault(BaseException):
         self.remedy = remedy
 
 
+class CannotAssess(BaseException):
+    """This check cannot be assessed on this machine; the reason begins "needs a"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class TimeSpent(BaseException):
     """The budget of this check or of the whole run is used up. Leaves Hypothesis at once."""
