@@ -34,11 +34,20 @@ def same(value, recorded):
     return repr(value) == recorded
 
 
+def is_expression(text):
+    """Whether a line has a value; a loop has none."""
+    try:
+        compile(text, "line", "eval")
+    except SyntaxError:
+        return False
+    return True
+
+
 def call(line, recorded, error):
     """Make one call, say what it gives, and note when that is not what was recorded."""
     target, _, expression = line.rpartition(" = ") if line[1:4] == " = " else ("", "", line)
     try:
-        value = eval(expression)
+        value = eval(expression) if is_expression(expression) else exec(line, globals())
     except Exception as raised:
         print(f"{{line}}  # raises {{type(raised).__name__}}: {{raised}}")
         if type(raised).__name__ != error:
