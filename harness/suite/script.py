@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 from harness.border.values import DType, Object
@@ -156,5 +157,15 @@ def _numbers(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_numbers(item) for item in value) + "]"
     if isinstance(value, float):
-        return show(value) if not math.isfinite(value) else f"{value:.9g}"
+        return _number(value)
     return str(value)
+
+
+def _number(value: float) -> str:
+    """A float that stays one when it is pasted: 1.0 and not 1; all digits where fp32 has fewer."""
+    if not math.isfinite(value):
+        return show(value)
+    text = f"{value:.9g}"
+    if struct.unpack("f", struct.pack("f", float(text)))[0] != value:
+        text = repr(value)
+    return text if "." in text or "e" in text else f"{text}.0"
