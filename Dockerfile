@@ -27,6 +27,7 @@ RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/harness/har
  && python3 -I -c "import sys; sys.path.insert(0, '/opt/harness'); import harness.worker.parent"
 ARG PROTOCOL
 ARG VERSION
-LABEL harness.protocol=${PROTOCOL} harness.version=${VERSION}
+ARG WORKER
+LABEL harness.protocol=${PROTOCOL} harness.version=${VERSION} harness.worker=${WORKER}
 USER 65534:65534
 WORKDIR /tmp

@@ -113,7 +113,21 @@ class Session:
                 raise OurFault(message.reason, "harness doctor")
             if isinstance(message, Ready):
                 self.facts = {"python": message.python, **message.facts}
+                self._compare_facts()
                 self._ready = True
+
+    def _compare_facts(self) -> None:
+        """Refuse a sandbox that is not as asked; no candidate's code has run in it yet."""
+        assert self._running is not None
+        wrong = [
+            f"{name} is {self.facts.get(name)}, wanted {wanted}"
+            for name, wanted in self._running.expected_facts.items()
+            if self.facts.get(name) != wanted
+        ]
+        if wrong:
+            self._end_sandbox()
+            reason = "the sandbox is not as it was asked for: " + "; ".join(wrong)
+            raise OurFault(reason, "harness doctor")
 
     def fork(self) -> None:
         """A fresh candidate's process with the file imported, nothing left of earlier calls."""

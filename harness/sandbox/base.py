@@ -52,6 +52,7 @@ class Running(Protocol):
 
     link: Link
     limits: Limits
+    expected_facts: dict[str, str]  # what the parent has to say of itself when it is ready
 
     def end(self) -> Ending:
         """Kill everything inside and remove it; may be called twice."""
@@ -94,7 +95,8 @@ def process_limits(spec: Spec, *, count_processes: bool) -> Limits:
     (`processes` 0) the sandbox has to bound them itself.
     """
     return Limits(
-        memory_bytes=spec.memory_bytes,
+        # CUDA reserves address space far beyond what it uses: there the sandbox has to bound it.
+        memory_bytes=0 if spec.device == "cuda" else spec.memory_bytes,
         file_bytes=spec.file_bytes,
         output_bytes=spec.output_bytes,
         processes=spec.processes if count_processes else 0,

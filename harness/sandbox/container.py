@@ -81,6 +81,14 @@ def _host_config(spec: Spec, runtime: str | None, cpuset: str | None, gpu: str |
     )
 
 
+def expected_facts(runtime: str | None) -> dict[str, str]:
+    """What the parent has to say of itself; another runtime has a kernel with words of its own."""
+    facts = {"uid": str(NOBODY), "interfaces": "lo"}
+    if runtime is None:
+        facts |= {"CapEff": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2"}
+    return facts
+
+
 def container_memory(spec: Spec) -> int:
     """What the candidate may use, and room for what is there before it: modules, files."""
     modules = sum(MODULE_BYTES.get(name, 0) for name in spec.preload)

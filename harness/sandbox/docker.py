@@ -84,7 +84,7 @@ class DockerSandbox:
                 attached = client.attach_socket(
                     made["Id"], params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
                 )
-            running = DockerRunning(client, made["Id"], attached, spec)
+            running = DockerRunning(client, made["Id"], attached, spec, self._runtime)
         except BaseException:
             engine.remove(client, made["Id"])
             raise
@@ -105,7 +105,8 @@ class DockerSandbox:
 class DockerRunning:
     """A started container."""
 
-    def __init__(self, client: Any, ident: str, attached: Any, spec: Spec) -> None:
+    def __init__(self, client: Any, ident: str, attached: Any, spec: Spec,
+                 runtime: str | None) -> None:  # fmt: skip
         sock = attached._sock
         if type(sock) is not socket.socket:
             attached.close()
@@ -118,10 +119,7 @@ class DockerRunning:
         self._demux = Demux()
         self.link = Link(sock, self._demux)
         self.limits: Limits = process_limits(spec, count_processes=False)
-        self.expected_facts = {
-            "uid": str(container.NOBODY), "CapEff": "0" * 16, "NoNewPrivs": "1", "Seccomp": "2",
-            "interfaces": "lo",
-        }  # fmt: skip
+        self.expected_facts = container.expected_facts(runtime)
         self._refused: CannotStart | None = None
         self._ending: Ending | None = None
         self._starting = threading.Thread(target=self._start, daemon=True)

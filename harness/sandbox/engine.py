@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import socket
@@ -21,6 +22,9 @@ BUILD = "harness image build"
 RUN_LABEL = "harness.run"
 JUDGE_LABEL = "harness.judge"
 PROTOCOL_LABEL = "harness.protocol"
+WORKER_LABEL = "harness.worker"
+HERE = Path(__file__).resolve().parents[1]
+WORKER_FILES = ("__init__.py", "border", "worker")  # all of the harness that an image holds
 ANSWER_LIMIT_S = 20.0
 REMOVAL_LIMIT_S = 20.0
 BETWEEN_REMOVALS_S = 0.1
@@ -75,7 +79,7 @@ def refusals() -> Iterator[None]:
 
 
 def usable_image(client: Any, name: str) -> str:
-    """The image's digest; raise `CannotStart` when it is missing or of another protocol."""
+    """The image's digest; raise `CannotStart` when it is missing or holds another worker."""
     import docker
 
     with refusals():
@@ -83,12 +87,27 @@ def usable_image(client: Any, name: str) -> str:
             found = client.inspect_image(name)
         except docker.errors.ImageNotFound:
             raise CannotStart(f"there is no image {name}", BUILD) from None
-    spoken = (found["Config"].get("Labels") or {}).get(PROTOCOL_LABEL)
+    said = found["Config"].get("Labels") or {}
+    spoken = said.get(PROTOCOL_LABEL, "none")
     if spoken != str(PROTOCOL):
         raise CannotStart(
-            f"the image {name} speaks protocol {spoken or 'none'}, this harness {PROTOCOL}", BUILD
+            f"the image {name} speaks protocol {spoken}, this harness {PROTOCOL}", BUILD
         )
+    if said.get(WORKER_LABEL) != worker_digest():
+        raise CannotStart(f"the image {name} holds another worker than this harness", BUILD)
     return str(found["Id"])
+
+
+def worker_digest() -> str:
+    """A digest of the worker's source here."""
+    digest = hashlib.sha256()
+    for path in sorted(file for name in WORKER_FILES for file in _sources(HERE / name)):
+        digest.update(f"{path.relative_to(HERE)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources(path: Path) -> list[Path]:
+    return list(path.rglob("*.py")) if path.is_dir() else [path]
 
 
 def remove(client: Any, container: str) -> str:

@@ -22,8 +22,6 @@ from harness.sandbox.base import CannotStart
 BASE = "python:3.11-slim"
 MODULES = ("msgspec", "numpy", "torch", "triton")
 BUILD_LIMIT_S = 1800
-HERE = Path(__file__).resolve().parents[1]
-WORKER_FILES = ("__init__.py", "border", "worker")
 LINUX_WHEELS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
 
 
@@ -127,8 +125,8 @@ def _context(wheels: Path) -> Iterator[IO[bytes]]:
             tar.add(_dockerfile(), "Dockerfile")
             for wheel in sorted(wheels.glob("*.whl")):
                 tar.add(wheel, f"wheels/{wheel.name}")
-            for name in WORKER_FILES:
-                tar.add(HERE / name, f"harness/{name}", filter=_as_source)
+            for name in engine.WORKER_FILES:
+                tar.add(engine.HERE / name, f"harness/{name}", filter=_as_source)
         file.seek(0)
         yield file
 
@@ -143,8 +141,8 @@ def _as_source(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def _dockerfile() -> Path:
-    shipped = HERE / "pack" / "Dockerfile"
-    return shipped if shipped.is_file() else HERE.parent / "Dockerfile"
+    shipped = engine.HERE / "pack" / "Dockerfile"
+    return shipped if shipped.is_file() else engine.HERE.parent / "Dockerfile"
 
 
 def _build(
@@ -154,6 +152,7 @@ def _build(
         "BASE": base,
         "PROTOCOL": str(PROTOCOL),
         "VERSION": __version__,
+        "WORKER": engine.worker_digest(),
         "COMPILER": "wanted" if gpu else "",
     }
     with engine.refusals():

@@ -77,6 +77,7 @@ class LocalRunning:
                  folder: str) -> None:  # fmt: skip
         self.link = link
         self.limits = limits
+        self.expected_facts: dict[str, str] = {}
         self._process = process
         self._folder = folder
 

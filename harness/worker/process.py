@@ -136,7 +136,7 @@ def _limit(limits: Limits) -> None:
     }
     if limits.processes:
         wanted[resource.RLIMIT_NPROC] = limits.processes
-    if sys.platform == "linux":
+    if sys.platform == "linux" and limits.memory_bytes:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         wanted[resource.RLIMIT_AS] = pages * resource.getpagesize() + limits.memory_bytes
     for name, value in wanted.items():
