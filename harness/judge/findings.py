@@ -75,6 +75,19 @@ def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
     )
 
 
+def bare(failure: Failure) -> Finding:
+    """The finding of answers that cannot be shown: that it broke is known, and nothing else."""
+    return Finding(
+        fault=Kind.WRONG.value,
+        script=[],
+        imports=[],
+        wanted="an answer of the form the statement gives",
+        got=f"one that cannot be shown ({type(failure.error).__name__})",
+        calls=_called(failure.calls),
+        repeats=False,
+    )
+
+
 def _called(calls: list[Call]) -> list[str]:
     """The candidate's functions that were called, each once, the last one last."""
     names = [call.name for call in calls if call.op == "call" and not call.probe]

@@ -11,7 +11,7 @@ import pytest
 
 from harness.judge.budget import Budget
 from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
-from harness.judge.findings import changed_argument, find, import_finding
+from harness.judge.findings import bare, changed_argument, find, import_finding
 from harness.remote.faults import CandidateFault, CannotAssess, Fault, OurFault, TimeSpent
 from harness.remote.session import Session
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding
@@ -49,6 +49,7 @@ class Judge:
         self._until = time.monotonic() + budget.run_s
         self._changed: tuple[Candidate, Failure] | None = None
         self._about_arguments: frozenset[str] = frozenset()
+        self._asked: list[Claim] = []
 
     # pytest's hooks
 
@@ -59,6 +60,7 @@ class Judge:
         self._about_arguments = frozenset(c.id for _, c in claims if c and c.arguments)
         chosen = [(i, c.id) for i, c in claims if c and (not self._only or c.id in self._only)]
         items[:] = [item for item, name in sorted(chosen, key=lambda pair: self._place(pair[1]))]
+        self._asked = [getattr(item.obj, ATTRIBUTE) for item in items]
         for item in items:
             if hasattr(item.obj, "hypothesis"):
                 run_examples(item.obj, getattr(item.obj, ATTRIBUTE), self._budget, self._seed)
@@ -141,18 +143,18 @@ class Judge:
     ) -> Check:
         finding = None
         status = HELD
+        if isinstance(failed, OurFault):
+            self.our_fault = failed
         if reason:
             status = NOT_ASSESSED
-        elif isinstance(failed, OurFault):
-            self.our_fault, status, reason = failed, NOT_ASSESSED, failed.reason
-        elif isinstance(failed, CannotAssess):
-            status, reason = NOT_ASSESSED, failed.reason
         elif isinstance(failed, KeyboardInterrupt):
             status, reason = NOT_ASSESSED, "stopped by hand"
-        elif examples.first is not None:
+        elif examples.first is not None:  # whatever came after: it broke
             status = BROKE
-            examples.ended_early = isinstance(failed, TimeSpent)
+            examples.ended_early = not isinstance(failed, Exception)
             finding = self._finding(examples, failed)
+        elif isinstance(failed, (OurFault, CannotAssess)):
+            status, reason = NOT_ASSESSED, failed.reason
         elif isinstance(failed, TimeSpent):
             status, reason = NOT_ASSESSED, f"time ran out after {examples.count} examples"
         elif failed is not None:
@@ -169,35 +171,46 @@ class Judge:
             seconds=round(seconds, 3),
         )
 
-    def _finding(self, examples: Examples, failed: BaseException | None) -> Finding | None:
-        failure = examples.failure()
-        if failure is None or examples.first is None:
-            return None
+    def _finding(self, examples: Examples, failed: BaseException | None) -> Finding:
+        failure, first = examples.failure(), examples.first
+        assert failure is not None and first is not None
         self.candidate.limit_time(float("inf"))
         self.candidate.limit_calls(self._call_limit_s)
         flaky = failed is not None and is_nondeterministic(failed)
+        return self._found(self.candidate, failure, first, flaky=flaky)
+
+    def _found(
+        self, candidate: Candidate, failure: Failure, first: Failure, *, flaky: bool
+    ) -> Finding:
+        """The finding; a check stays broken when its finding cannot be written."""
         try:
-            return find(self.candidate, failure, examples.first, flaky=flaky)
+            return find(candidate, failure, first, flaky=flaky)
         except OurFault as error:
             self.our_fault = error
-            return None
+        except Exception:  # noqa: BLE001 - answers made to trip whoever shows them
+            return bare(failure)
+        return bare(failure)
 
     def _not_importable(self, claim: Claim) -> Check:
         assert self.import_fault is not None
         return _check(claim, BROKE, finding=import_finding(self.import_fault))
 
     def conclude(self) -> list[Check]:
-        """The checks, a change of arguments seen in passing charged to the check about it."""
-        if self._changed is None:
-            return self.checks
-        return [self._charged(check) for check in self.checks]
+        """A check for every claim; a change of arguments seen in passing is charged to its own."""
+        judged = {check.id: self._charged(check) for check in self.checks}
+        lost = [claim for claim in self._asked if claim.id not in judged]
+        if lost and self.our_fault is None:
+            self.our_fault = OurFault(f"the judge lost the check {lost[0].id}")
+        for claim in lost:
+            judged[claim.id] = _check(claim, NOT_ASSESSED, reason="the judge did not finish it")
+        return list(judged.values())
 
     def _charged(self, check: Check) -> Check:
         if check.status != HELD or check.id not in self._about_arguments or self._changed is None:
             return check
-        return msgspec.structs.replace(
-            check, status=BROKE, finding=find(*self._changed, self._changed[1], flaky=False)
-        )
+        candidate, failure = self._changed
+        finding = self._found(candidate, failure, failure, flaky=False)
+        return msgspec.structs.replace(check, status=BROKE, finding=finding)
 
 
 def _check(claim: Claim, status: str, **more: Any) -> Check:

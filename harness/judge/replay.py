@@ -12,8 +12,14 @@ from harness.suite.candidate import Candidate, Reply
 
 
 def replay(candidate: Candidate, calls: list[Call]) -> list[Call]:
-    """The same calls in a fresh process, with the outcomes they have there."""
-    candidate.restart()
+    """The same calls in a fresh process, with the outcomes they have there.
+
+    Empty when the fresh process does not get as far as the first call.
+    """
+    try:
+        candidate.restart()
+    except CandidateFault:
+        return []
     candidate.begin_example()
     again: dict[int, Call] = {}
     for call in calls:
