@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from harness.suite import Broke, Reply, behaviour, edge, invariant, refused
-from harness.suite.floats import grids
+from harness.suite.grids import grids
 from harness.suite.tolerance import close, same_bits, tensor, ulp
 
 HALVES = (torch.float16, torch.bfloat16)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from harness.suite.floats import spacing
+from harness.suite.tolerance import ulp
 
 ROUNDOFF = 2.0**-24  # of one float32 operation, relative
 LEAST_WEIGHT = 2.0**-126  # a float32 weight below this may be 0
@@ -28,12 +28,12 @@ class Dense:
 
     def out_allowed(self, dtype: torch.dtype) -> Tensor:
         """The margin of an output that is rounded once, at the end, to `dtype`."""
-        return self.out_error + spacing(self.out.abs() + self.out_error, dtype)
+        return self.out_error + ulp(self.out.abs() + self.out_error, dtype)
 
     def lse_allowed(self) -> Tensor:
         """The margin of a float32 log-sum-exp."""
         finite = self.lse.masked_fill(self.lse.isinf(), 0.0)
-        return self.lse_error + spacing(finite, torch.float32)
+        return self.lse_error + ulp(finite, torch.float32)
 
 
 def dense_attention(
