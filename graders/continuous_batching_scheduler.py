@@ -340,6 +340,7 @@ class Play:
         self._candidate = candidate
         self._looks = looks
         self._empty_steps = empty_steps
+        self._is_idle = False
         self._program = candidate.program(echo=False)
         self._made = self._program.Scheduler(**asdict(limit))
         self._planned: list[tuple[Any, ...]] = []
@@ -381,7 +382,9 @@ class Play:
 
     def _followed(self, planned: list[Any]) -> Iterator[Moment]:
         for call in planned:
-            if self.book.requests or self._empty_steps or call[0] != "schedule":
+            if call[0] == "schedule":
+                self._is_idle = not self.book.requests and not self._empty_steps
+            if not self._is_idle or call[0] not in ("schedule", "update"):
                 yield self._follow(*call)
 
     def _follow(self, call: str, error: str, arguments: Any, reply: Any, looks: Any) -> Moment:
