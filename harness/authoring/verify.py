@@ -16,6 +16,7 @@ from harness.remote.session import Session, Submission
 from harness.results import BROKE, HELD, Result
 from harness.sandbox.local import LocalSandbox
 from harness.suite.claims import Claim
+from harness.worker.processes import die_with_parent
 
 LEAST_WRONG = 10
 LEAST_RIGHT = 2
@@ -144,7 +145,7 @@ def jobs(problem: Problem, seeds: Seeds) -> list[Job]:
 def run_all(todo: list[Job], workers: int) -> Iterator[tuple[Job, Complaint | None]]:
     """Run jobs in processes forked from this one, which should have imported what they need."""
     context = multiprocessing.get_context("fork")
-    with context.Pool(workers, maxtasksperchild=100) as pool:
+    with context.Pool(workers, die_with_parent, maxtasksperchild=100) as pool:
         yield from pool.imap_unordered(run, todo)
 
 

@@ -1,0 +1,1 @@
+"""Grading a folder of submissions: finding them, running them, never losing a result."""

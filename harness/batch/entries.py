@@ -1,0 +1,164 @@
+"""Which submissions a folder holds: what was found, and what was not understood and why."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.batch.archives import ARCHIVES, BadArchive, members
+from harness.submissions import BadSubmission, read_submission
+
+FLAT = re.compile(r"(?P<candidate>.+)__(?P<slug>[a-z0-9_]+)\.py")
+IGNORED = (".git", "__pycache__", ".DS_Store", ".harness.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One submission: whose, for which problem, where it was found, its bytes."""
+
+    candidate: str
+    slug: str
+    origin: str
+    source: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Puzzle:
+    """Something in the folder that is no submission, and why."""
+
+    origin: str
+    why: str
+
+
+Found = Entry | Puzzle
+
+
+def find_entries(place: Path, slugs: frozenset[str]) -> tuple[list[Entry], list[Puzzle]]:
+    """Everything in a folder, an archive of folders, or a CSV, in a fixed order.
+
+    A folder or archive a candidate with one file a problem (`ada/rope.py`), flat files
+    (`ada__rope.py`), or a CSV with the columns candidate, problem, file.
+    """
+    if place.suffix == ".csv" and place.is_file():
+        found: Iterable[Found] = _from_csv(place, slugs)
+    else:
+        found = _from_folder(place, slugs)
+    entries: dict[tuple[str, str], Entry] = {}
+    puzzles = []
+    for item in found:
+        if isinstance(item, Puzzle):
+            puzzles.append(item)
+        elif (item.candidate, item.slug) in entries:
+            first = entries[item.candidate, item.slug].origin
+            puzzles.append(Puzzle(item.origin, f"a second file for {item.slug}; {first} was taken"))
+        else:
+            entries[item.candidate, item.slug] = item
+    return [entries[key] for key in sorted(entries)], puzzles
+
+
+def _from_folder(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
+    for path in sorted(folder.iterdir()):
+        if path.name in IGNORED:
+            continue
+        kind = _kind(path)
+        if kind == "folder":
+            yield from _of_candidate(path, slugs)
+        elif kind == "file" and path.name.endswith(ARCHIVES):
+            yield from _from_archive(path, slugs)
+        elif kind == "file" and path.suffix == ".py":
+            yield from _flat(path, slugs)
+        else:
+            yield Puzzle(str(path), kind if kind != "file" else "neither Python nor an archive")
+
+
+def _kind(path: Path) -> str:
+    """What a path is, without following a link or opening a pipe."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if stat.S_ISLNK(mode):
+        return "a link; links are not followed"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "file" if stat.S_ISREG(mode) else "not an ordinary file"
+
+
+def _of_candidate(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
+    """The files of one candidate, at any depth."""
+    try:
+        paths = sorted(Path(root, name) for root, _, names in os.walk(folder) for name in names)
+    except OSError as error:
+        yield Puzzle(str(folder), f"cannot be read: {error.strerror}")
+        return
+    for path in paths:
+        if set(path.parts) & set(IGNORED):
+            continue
+        kind = _kind(path)
+        if kind != "file":
+            yield Puzzle(str(path), kind)
+        elif path.suffix == ".py" and path.stem in slugs:
+            yield _read(folder.name, path.stem, path)
+        else:
+            yield Puzzle(str(path), _why_not(path.name, slugs))
+
+
+def _flat(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
+    match = FLAT.fullmatch(path.name)
+    if match is None:
+        yield Puzzle(str(path), "not named candidate__problem.py")
+    elif match["slug"] not in slugs:
+        yield Puzzle(str(path), f"no problem called {match['slug']}")
+    else:
+        yield _read(match["candidate"], match["slug"], path)
+
+
+def _from_archive(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
+    candidate = path.name
+    for ending in ARCHIVES:
+        candidate = candidate.removesuffix(ending)
+    try:
+        for name, source in members(path):
+            file = Path(name)
+            if file.suffix == ".py" and file.stem in slugs:
+                yield Entry(candidate, file.stem, f"{path}:{name}", source)
+            else:
+                yield Puzzle(f"{path}:{name}", _why_not(file.name, slugs))
+    except BadArchive as error:
+        yield Puzzle(str(path), str(error))
+
+
+def _from_csv(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
+    try:
+        with path.open(encoding="utf-8", newline="") as handle:
+            rows = list(csv.DictReader(handle))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        yield Puzzle(str(path), f"cannot be read: {error}")
+        return
+    for number, row in enumerate(rows, start=2):
+        candidate, slug, file = (row.get(key) or "" for key in ("candidate", "problem", "file"))
+        where = f"{path}, line {number}"
+        if not (candidate and slug and file):
+            yield Puzzle(where, "wants the columns candidate, problem, file")
+        elif slug not in slugs:
+            yield Puzzle(where, f"no problem called {slug}")
+        else:
+            yield _read(candidate, slug, path.parent / file)
+
+
+def _read(candidate: str, slug: str, path: Path) -> Found:
+    try:
+        return Entry(candidate, slug, str(path), read_submission(path))
+    except BadSubmission as error:
+        return Puzzle(str(path), str(error).partition("\n")[0])
+
+
+def _why_not(name: str, slugs: frozenset[str]) -> str:
+    if not name.endswith(".py"):
+        return "not a Python file"
+    return f"no problem called {name.removesuffix('.py')} among {len(slugs)}"

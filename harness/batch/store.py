@@ -1,0 +1,141 @@
+"""Where a round's results lie: one document a submission, written whole, found again by content.
+
+Files, not a database: each result is the same document `harness check --json` writes, opens
+without us, and a rename is the one operation every file system does whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from harness.results import Result, WrongVersion, from_json, to_json
+
+ROUND = "round.json"
+LOCK = ".lock"
+MAX_NAME_BYTES = 180
+
+
+class Round(msgspec.Struct, frozen=True):
+    """What is the same for everyone: the secret seed, drawn when the round starts."""
+
+    seed: int
+    budget: str
+    backend: str
+    device: str
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """One result with what it was computed from."""
+
+    key: str
+    candidate: str
+    origin: str
+    result: Result
+
+
+class BusyFolder(Exception):
+    """Another run is writing to this folder."""
+
+
+class OtherRound(Exception):
+    """The folder holds a round of other settings."""
+
+
+class Store:
+    """A folder of results."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep the folder for one run; raise `BusyFolder` when another has it."""
+        self.results.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise BusyFolder(f"another run is writing to {self.folder}") from None
+        finally:
+            os.close(handle)
+
+    def round(self, budget: str, backend: str, device: str, seed: int | None) -> Round:
+        """The folder's round; a new one gets a secret seed unless one is given."""
+        try:
+            known = msgspec.json.decode((self.folder / ROUND).read_bytes(), type=Round)
+        except FileNotFoundError:
+            drawn = secrets.randbits(48) if seed is None else seed
+            known = Round(drawn, budget, backend, device)
+            write_whole(self.folder / ROUND, msgspec.json.encode(known))
+        except msgspec.DecodeError as error:
+            raise OtherRound(f"{self.folder / ROUND} cannot be read: {error}") from None
+        wanted = Round(known.seed if seed is None else seed, budget, backend, device)
+        if wanted != known:
+            raise OtherRound(f"{self.folder} holds a round with {_in_words(known)}")
+        return known
+
+    def path(self, candidate: str, slug: str) -> Path:
+        """Where a result lies: readable names, odd characters written out."""
+        name = quote(candidate, safe=" ")
+        if len(name) > MAX_NAME_BYTES:
+            name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
+        return self.results / f"{name}__{slug}.json"
+
+    def has(self, candidate: str, slug: str, key: str) -> bool:
+        """Whether the result for exactly these inputs is there."""
+        stored = self._read(self.path(candidate, slug))
+        return stored is not None and stored.key == key
+
+    def put(self, stored: Stored) -> None:
+        """Write a result whole."""
+        document = msgspec.json.decode(to_json(stored.result))
+        raw = msgspec.json.encode({"key": stored.key, "candidate": stored.candidate,
+                                   "origin": stored.origin, "result": document})  # fmt: skip
+        path = self.path(stored.candidate, stored.result.problem.slug)
+        write_whole(path, msgspec.json.format(raw, indent=2))
+
+    def all(self) -> list[Stored]:
+        """Every readable result, by candidate and problem."""
+        found = [self._read(path) for path in self.results.glob("*.json")]
+        kept = [stored for stored in found if stored is not None]
+        return sorted(kept, key=lambda s: (s.candidate, s.result.problem.slug))
+
+    def _read(self, path: Path) -> Stored | None:
+        """A stored result; None when it is missing, torn or of another version: done again."""
+        try:
+            loose = msgspec.json.decode(path.read_bytes())
+            result = from_json(msgspec.json.encode(loose["result"]))
+            return Stored(loose["key"], loose["candidate"], loose["origin"], result)
+        except (OSError, msgspec.DecodeError, WrongVersion, KeyError, TypeError):
+            return None
+
+
+def write_whole(target: Path, raw: bytes) -> None:
+    """Replace a file in one step; a torn one is never seen under its name."""
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as writing:
+            writing.write(raw)
+            writing.flush()
+            os.fsync(writing.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _in_words(known: Round) -> str:
+    return f"budget {known.budget}, backend {known.backend}, device {known.device}"

@@ -1,0 +1,145 @@
+"""`harness grade`: a folder of take-homes, one comparable result each, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.commands.common import ALL_HELD, COULD_NOT_GRADE, USAGE, pack_of, sandbox_named
+from harness.problems import all_problems
+
+if TYPE_CHECKING:
+    from harness.batch.entries import Entry, Puzzle
+    from harness.batch.run import Job
+    from harness.batch.store import Store, Stored
+    from harness.problems import Problem
+
+
+@click.command("grade", short_help="Grade a folder of submissions.")
+@click.argument("folder", type=click.Path(exists=True, path_type=Path))
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path),
+              metavar="RESULTS", help="Where results are kept; run again to go on.")  # fmt: skip
+@click.option("--backend", type=click.Choice(["docker", "local"]), default="docker",
+              show_default=True, help="local is no protection from strangers' code.")  # fmt: skip
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Instead of a secret one.")
+@click.option("--jobs", type=click.IntRange(1), help="How many at a time.")
+@click.option("--dry-run", is_flag=True, help="Show what was found; run nothing.")
+@click.pass_context
+def grade_command(
+    ctx: click.Context,
+    folder: Path,
+    out: Path,
+    backend: str,
+    device: str,
+    budget: str,
+    seed: int | None,
+    jobs: int | None,
+    dry_run: bool,
+) -> None:
+    """Grade every submission in FOLDER: a folder, archives, flat files, or a CSV.
+
+    \b
+    Examples:
+      harness grade take-homes --out results --dry-run
+      harness grade take-homes --out results
+    """
+    from harness.batch.entries import find_entries
+    from harness.batch.store import BusyFolder, OtherRound, Store
+
+    problems = {problem.slug: problem for problem in all_problems(pack_of(ctx))}
+    entries, puzzles = find_entries(folder, frozenset(problems))
+    _say_found(entries, puzzles)
+    if dry_run or not entries:
+        ctx.exit(ALL_HELD if entries else USAGE)
+    store = Store(out)
+    try:
+        with store.locked():
+            settings = store.round(budget, backend, device, seed)
+            todo = _todo(store, entries, problems, settings, sandbox_named(backend))
+            failed = _run(todo, problems, jobs or _at_once(device), len(entries))
+    except (BusyFolder, OtherRound) as error:
+        raise click.UsageError(f"{error}\n  name another folder with --out") from None
+    _say_table(store, entries)
+    click.echo(f"{len(entries) - len(failed)} of {len(entries)} graded. Seed {settings.seed}.")
+    for stored in failed:
+        click.echo(f"  not graded: {stored.origin}: {stored.result.could_not_grade}")
+    remedy = failed[0].result.remedy if failed else ""
+    click.echo(f"Next: {remedy or f'harness report {out}'}")
+    ctx.exit(COULD_NOT_GRADE if failed else ALL_HELD)
+
+
+def _say_found(entries: list[Entry], puzzles: list[Puzzle]) -> None:
+    from harness.suite.script import printable
+
+    people = len({entry.candidate for entry in entries})
+    counts = Counter(entry.slug for entry in entries)
+    click.echo(f"{len(entries)} submissions of {people} candidates")
+    for slug, count in sorted(counts.items()):
+        click.echo(f"  {count:5} {slug}")
+    if puzzles:
+        click.echo(f"{len(puzzles)} not understood")
+        for puzzle in puzzles:
+            click.echo(f"  {printable(puzzle.origin)}: {printable(puzzle.why)}")
+
+
+def _todo(
+    store: Store, entries: list[Entry], problems: dict[str, Problem], settings: object, box: object
+) -> list[Job]:
+    """The submissions whose result for exactly these inputs is not there yet."""
+    from harness.batch.run import Job, image_of, key_of
+
+    jobs = []
+    for entry in entries:
+        problem = problems[entry.slug]
+        key = key_of(entry, problem, settings, image_of(box))  # type: ignore[arg-type]
+        if not store.has(entry.candidate, entry.slug, key):
+            jobs.append(Job(entry, problem, settings, box, store.folder))  # type: ignore[arg-type]
+    return jobs
+
+
+def _run(todo: list[Job], problems: dict[str, Problem], at_once: int, total: int) -> list[Stored]:
+    from harness.batch.run import run_all, warm
+
+    done = total - len(todo)
+    if not todo:
+        return []
+    warm([problems[slug] for slug in {job.entry.slug for job in todo}])
+    failed = []
+    with click.progressbar(length=total, label="grading", file=sys.stderr) as bar:
+        bar.update(done)
+        for stored in run_all(todo, at_once):
+            bar.update(1)
+            if stored.result.could_not_grade:
+                failed.append(stored)
+    return failed
+
+
+def _at_once(device: str) -> int:
+    """One job a GPU; on CPUs one a core."""
+    if device == "cuda":
+        import torch
+
+        return max(1, torch.cuda.device_count())
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _say_table(store: Store, entries: list[Entry]) -> None:
+    from harness.results import BROKE
+    from harness.suite.script import printable
+
+    wanted = {(entry.candidate, entry.slug) for entry in entries}
+    for stored in store.all():
+        if (stored.candidate, stored.result.problem.slug) not in wanted:
+            continue
+        broken = [c.id for c in stored.result.checks if c.status == BROKE and c.kind == "invariant"]
+        click.echo(
+            f"  {printable(stored.candidate):24} {stored.result.problem.slug:30} "
+            f"{stored.result.level:15} {len(broken)} invariants broken"
+        )
