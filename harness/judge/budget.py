@@ -22,3 +22,4 @@ BUDGETS = {budget.name: budget for budget in (QUICK, FULL)}
 
 HANGS_A_CHECK = 5  # each costs its limit, so a hang shrinks only this far
 HANG_LIMIT_S = 1.0  # the limit for calls after the first hang of a check
+REPLAY_LIMIT_S = 30.0  # no call of a replay starts later

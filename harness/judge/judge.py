@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.judge.budget import Budget
+from harness.judge.budget import REPLAY_LIMIT_S, Budget
 from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
 from harness.judge.findings import bare, changed_argument, find, import_finding
 from harness.remote.faults import CandidateFault, CannotAssess, Fault, OurFault, TimeSpent
@@ -50,6 +50,7 @@ class Judge:
         self._changed: tuple[Candidate, Failure] | None = None
         self._about_arguments: frozenset[str] = frozenset()
         self._asked: list[Claim] = []
+        self.out_of_time: set[str] = set()  # checks that the time of the run did not suffice for
 
     # pytest's hooks
 
@@ -127,10 +128,11 @@ class Judge:
     def _reason_not_to_run(self, claim: Claim) -> str:
         if self.our_fault is not None:
             return self.our_fault.reason
-        if time.monotonic() > self._until:
-            return f"the time for the run was used up ({self._budget.run_s:g} s)"
         if claim.device and claim.device != self._session.spec.device:
             return f"needs a {claim.device} device"
+        if time.monotonic() > self._until:
+            self.out_of_time.add(claim.id)
+            return f"the time for the run was used up ({self._budget.run_s:g} s)"
         return ""
 
     def _outcome(
@@ -156,6 +158,7 @@ class Judge:
         elif isinstance(failed, (OurFault, CannotAssess)):
             status, reason = NOT_ASSESSED, failed.reason
         elif isinstance(failed, TimeSpent):
+            self.out_of_time.add(claim.id)
             status, reason = NOT_ASSESSED, f"time ran out after {examples.count} examples"
         elif failed is not None:
             status, reason = NOT_ASSESSED, f"the check itself failed: {failed!r:.300}"
@@ -174,8 +177,6 @@ class Judge:
     def _finding(self, examples: Examples, failed: BaseException | None) -> Finding:
         failure, first = examples.failure(), examples.first
         assert failure is not None and first is not None
-        self.candidate.limit_time(float("inf"))
-        self.candidate.limit_calls(self._call_limit_s)
         flaky = failed is not None and is_nondeterministic(failed)
         return self._found(self.candidate, failure, first, flaky=flaky)
 
@@ -183,6 +184,8 @@ class Judge:
         self, candidate: Candidate, failure: Failure, first: Failure, *, flaky: bool
     ) -> Finding:
         """The finding; a check stays broken when its finding cannot be written."""
+        candidate.limit_time(time.monotonic() + REPLAY_LIMIT_S)
+        candidate.limit_calls(self._call_limit_s)
         try:
             return find(candidate, failure, first, flaky=flaky)
         except OurFault as error:

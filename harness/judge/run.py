@@ -1,0 +1,135 @@
+"""One run of a problem's suite on one worker, in a pytest of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.judge.budget import QUICK, Budget
+from harness.problems import Problem
+from harness.remote.faults import OurFault
+from harness.remote.session import Session
+from harness.results import Check
+
+PRACTICE_SEED = 20_26
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to grade. `only` names checks, empty means all; `first` those to run first."""
+
+    seed: int = PRACTICE_SEED
+    budget: Budget = QUICK
+    only: frozenset[str] = frozenset()
+    first: tuple[str, ...] = ()
+    device: str = "cpu"
+
+
+class NoSuchCheck(Exception):
+    """`only` names a check that the suite does not have."""
+
+    def __init__(self, wanted: list[str], known: list[str]) -> None:
+        super().__init__(f"no check called {', '.join(wanted)}")
+        self.wanted = wanted
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run found. `out_of_time` are the checks that the time did not suffice for."""
+
+    checks: list[Check]
+    our_fault: OurFault | None
+    out_of_time: frozenset[str]
+    seconds: float
+
+
+def run_suite(
+    problem: Problem, session: Session, options: Options, tell: Callable[[Check], None]
+) -> Run:
+    """Run the checks that `options` names; told as they end, but for those out of time."""
+    started = time.monotonic()
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the user's plugins are not part of a grade
+    import pytest
+
+    from harness.judge.judge import Judge
+
+    judge = Judge(
+        session,
+        options.budget,
+        options.seed,
+        only=options.only,
+        first=options.first,
+        call_limit_s=problem.call_limit_s,
+        tell=lambda check: None if check.id in judge.out_of_time else tell(check),
+    )
+    arguments = [
+        str(problem.suite),
+        "-c",
+        os.devnull,
+        "--rootdir",
+        str(problem.suite.parent),
+        "--assert=plain",
+        "--import-mode=importlib",
+        "--capture=no",
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:faulthandler",
+        "-p",
+        "no:unraisableexception",
+        "-p",
+        "harness.judge.plugin",
+    ]
+    crashes = _Collection()
+    try:
+        code = pytest.main(arguments, plugins=[_Named(judge), crashes])
+    finally:
+        _forget(problem)
+    if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
+        raise KeyboardInterrupt
+    missing = sorted(options.only - set(judge.known))
+    if missing and judge.known:
+        raise NoSuchCheck(missing, judge.known)
+    checks = judge.conclude()
+    our_fault = judge.our_fault
+    if crashes.reasons:
+        our_fault = OurFault(f"the suite cannot be run: {crashes.reasons[0]}")
+    return Run(checks, our_fault, frozenset(judge.out_of_time), time.monotonic() - started)
+
+
+def _forget(problem: Problem) -> None:
+    """Drop the imported suite: its checks carry this run's seed and budget."""
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) == str(problem.suite):
+            del sys.modules[name]
+
+
+class _Named:
+    """Registers the judge under the name its fixture looks for."""
+
+    def __init__(self, judge: object) -> None:
+        self._judge = judge
+
+    def pytest_configure(self, config: object) -> None:
+        config.pluginmanager.register(self._judge, "harness-judge")  # type: ignore[attr-defined]
+
+
+class _Collection:
+    """Keeps what went wrong while the suite itself was read."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def pytest_collectreport(self, report: object) -> None:
+        if getattr(report, "failed", False):
+            self.reasons.append(str(getattr(report, "longrepr", ""))[-600:])
+
+    def pytest_internalerror(self, excrepr: object) -> bool:
+        self.reasons.append(str(excrepr)[-600:])
+        return True  # told in the result; not printed over the report
