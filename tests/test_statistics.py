@@ -93,7 +93,7 @@ def test_an_outcome_without_probability_may_not_be_drawn_once():
     found = largest_deviation({0: 99_999, 7: 1}, {0: 1.0})
 
     assert found is not None
-    assert (found.outcome, str(found)) == (7, "drawn once in 100,000")
+    assert (found.outcome, str(found)) == (7, "once in 100,000")
 
 
 def test_no_draws_are_no_evidence():
