@@ -57,6 +57,12 @@ def previous_kernel(out_ptr):
 
 
 @triton.jit
+def address_kernel(address, out_ptr, reach: tl.constexpr):
+    x_ptr = address.to(tl.pointer_type(tl.float32))
+    tl.store(out_ptr, tl.load(x_ptr + reach))
+
+
+@triton.jit
 def broken_kernel(x_ptr):
     tl.static_assert(False, "not today")
 
@@ -92,6 +98,8 @@ CASES = {
     "torch computes": lambda x: torch.softmax(x, 0),
     "numpy computes": lambda x: torch.from_numpy(x.numpy() * 2),
     "unwritten": lambda x: torch.empty(3),
+    "by address": lambda x: launch(address_kernel, x.data_ptr(), torch.empty(1), reach=3),
+    "past an address": lambda x: launch(address_kernel, x.data_ptr(), torch.empty(1), reach=4),
     "raises": lambda x: launch(broken_kernel, x),
 }
 
@@ -197,6 +205,12 @@ def test_a_finding_names_the_line_in_the_kernel(reports):
 
 def test_the_elements_of_a_slice_are_inside(reports):
     assert outside(reports["a slice"]) == []
+
+
+def test_a_tensor_found_by_its_address_is_inside(reports):
+    assert reports["by address"]["result"] == ["3.0"]
+    assert outside(reports["by address"]) == []
+    assert reports["past an address"]["num_out_of_bounds"] == 1
 
 
 def test_a_dropped_write_leaves_the_guards_whole(reports):

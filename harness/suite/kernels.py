@@ -38,7 +38,7 @@ def stays_inside(reply: Reply, allowed: str) -> None:
     for found in facts.get("out_of_bounds", []):
         lanes = found["lanes"]
         first = f"the first of {lanes}, " if lanes > 1 else ""
-        where = _place(found["offset"], found["size"], found["item"])
+        where = _place(found["offset"], found["size"])
         raise Broke(
             f"a kernel that touches {allowed}, and nothing else",
             f"{_who(found)} {DOES[found['access']]} {found['item']} bytes {where} {found['arg']}"
@@ -51,7 +51,7 @@ def leaves_guards_alone(reply: Reply) -> None:
     """Break when what lies around the memory that torch allocated in the call was written."""
     facts = _facts(reply, "guards")
     for found in facts.get("broken_guards", []):
-        where = _place(found["offset"], found["size"], 1)
+        where = _place(found["offset"], found["size"])
         raise Broke(
             "writes inside what the call allocates",
             f"a write {where} a tensor of shape {found['shape']}",
@@ -72,8 +72,8 @@ def shares_nothing_written(reply: Reply) -> None:
         )
 
 
-def done_in_a_kernel(reply: Reply) -> None:
-    """Break when torch computed, values left torch, or no kernel was launched."""
+def done_in_a_kernel(reply: Reply, *, launched: bool = True) -> None:
+    """Break when torch computed, values left torch, or, if `launched`, no kernel ran."""
     facts = _facts(reply, "launches")
     for seen in facts.get("torch_ops", []):
         family, _, name = seen["op"].partition(".")
@@ -84,7 +84,7 @@ def done_in_a_kernel(reply: Reply) -> None:
                 f"{seen['op']}, run {times} (line {seen['line']})",
                 at=reply,
             )
-    if not facts.get("num_launches", 0):
+    if launched and not facts.get("num_launches", 0):
         raise Broke("a Triton kernel that is launched", "no launch of any kernel", at=reply)
 
 
@@ -102,11 +102,11 @@ def _who(found: dict[str, Any]) -> str:
     return f"program {tuple(found['program'])} of {found['kernel']}"
 
 
-def _place(offset: int, size: int, item: int) -> str:
+def _place(offset: int, size: int) -> str:
     """Where bytes lie that are outside: before, after, or in a gap of a tensor."""
     if offset < 0:
         return f"{-offset} bytes before the start of"
     if offset >= size:
         past = offset - size
         return f"{past} bytes past the end of" if past else "right after the end of"
-    return f"between the elements (at byte {offset}) of" if item else "inside of"
+    return f"between the elements (at byte {offset}) of"

@@ -112,7 +112,8 @@ class Launch:
 
     def _nearest(self, address: int, regions: list[Region]) -> Argument:
         arguments = [argument for region in regions for argument in region.arguments]
-        return min(arguments, key=lambda a: a.distance(address), default=Argument("", address, 0))
+        unnamed = Argument("memory that it was not passed", address, 0)
+        return min(arguments, key=lambda a: a.distance(address), default=unnamed)
 
     def _add_race(
         self, region: Region, here: dict[str, Any], at: int, other: str, before: int
@@ -153,28 +154,25 @@ def elements_by_storage(inputs: Any) -> dict[int, Lanes]:
 def regions_of(
     arguments: dict[str, Any], given: dict[int, Lanes], allocations: list[Guarded]
 ) -> list[Region]:
-    """The storages behind a kernel's arguments, each with the bytes that it may touch.
+    """The storages that a kernel may touch, each with its allowed bytes.
 
     Of what the call was given, the elements; of what torch allocated since, the payload between
-    the guards; of anything else, all.
+    the guards (both also when the kernel finds them by an address in an integer); of anything else
+    among the kernel's arguments, all.
     """
-    payloads = {made.flat.data_ptr(): made.payload_bytes for made in allocations}
-    regions: dict[int, Region] = {}
+    regions = {start: Region(start, elements) for start, elements in given.items() if start}
+    for made in allocations:
+        allowed = np.zeros(made.flat.numel(), np.bool_)
+        allowed[GUARD_BYTES : GUARD_BYTES + made.payload_bytes] = True
+        regions[made.flat.data_ptr()] = Region(made.flat.data_ptr(), allowed)
     for name, value in arguments.items():
         for tensor in tensors_in(value):
             storage = tensor.untyped_storage()
             start = storage.data_ptr()
-            if start and start not in regions:
-                allowed = given.get(start)
-                if allowed is None:
-                    allowed = np.ones(storage.nbytes(), np.bool_)
-                    if start in payloads:
-                        allowed[:GUARD_BYTES] = False
-                        allowed[GUARD_BYTES + payloads[start] :] = False
-                regions[start] = Region(start, allowed)
             if start:
+                whole = Region(start, np.ones(storage.nbytes(), np.bool_))
                 argument = Argument(name, tensor.data_ptr(), _span_bytes(tensor))
-                regions[start].arguments.append(argument)
+                regions.setdefault(start, whole).arguments.append(argument)
     return list(regions.values())
 
 

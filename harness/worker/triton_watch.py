@@ -114,10 +114,11 @@ def _seen(findings: Findings, *keys: str) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _watching(inputs: Any) -> Iterator[Report]:
-    given = elements_by_storage(inputs)
+    interpreted = triton.knobs.runtime.interpret
+    given = elements_by_storage(inputs) if interpreted else {}
     with ExitStack() as hooked, watch_torch() as torch_report:
         report = Report(torch_report)
-        if triton.knobs.runtime.interpret:
+        if interpreted:
             interpreter = importlib.import_module("triton.runtime.interpreter")
             hooks = InterpreterHooks(interpreter, given, torch_report)
             report.launches, report.races = hooks.launches, hooks.races
