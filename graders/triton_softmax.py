@@ -29,8 +29,8 @@ LEAST = {SINGLE: 2.0**-126, HALF: 2.0**-25, BRAIN: 2.0**-126}  # R2: below the n
 INSIDE = "elements of x and what the call allocates"
 
 # Around the powers of two that a block may have, and far from them.
-WIDTHS = [1, 2, 3, 5, 7, 8, 9, 16, 17, 31, 33, 63, 65, 100, 127, 129, 255, 257, 500, 513, 1023,
-          1024, 1025, 1500, 2047, 2049, 3000, 4095, 4097]  # fmt: skip
+WIDTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257,
+          500, 513, 1023, 1024, 1025, 1500, 2047, 2048, 2049, 3000, 4095, 4096, 4097]  # fmt: skip
 SHAPES_OF_A_ROW = {
     "mixed": "torch.randn({m}, {n}, generator=torch.Generator().manual_seed({seed})) * 4",
     "rising": "torch.linspace(-30, 30, {n}).expand({m}, {n})",
@@ -147,6 +147,7 @@ def check_softmax(candidate: Candidate, x: Tensor) -> None:
 @given(st.one_of(numbers(), matrices(st.integers(1, 3), st.integers(1, 300))))
 @example(torch.tensor([[1.0, 2.0]]))
 @example(torch.tensor([[0.0], [1.0]]))
+@example(matrix("mixed", 150, 2))
 def test_every_element_is_within_rounding(candidate: Candidate, x: Tensor) -> None:
     """every element is within rounding of the exact softmax of its row"""
     check_softmax(candidate, x)
@@ -211,6 +212,8 @@ def test_any_width_works(candidate: Candidate, x: Tensor) -> None:
 @example(every_third_column(torch.tensor([[0.0, 1.0, 3.0], [5.0, 2.0, 4.0]])))
 @example(left_part(torch.tensor([[0.0, 1.0, 3.0], [5.0, 2.0, 4.0]])))
 @example(one_row_for_all(torch.tensor([[0.0, 1.0, 3.0], [0.0, 0.0, 0.0]])))
+@example(made("torch.linspace(-9, 9, 6000).reshape(3000, 2).t()"))
+@example(made("torch.linspace(9, -9, 9200).reshape(2, 4600)[:, ::2]"))
 def test_any_strides_work(candidate: Candidate, x: Tensor) -> None:
     """a transposed, sliced or expanded matrix gives what its values give"""
     check_softmax(candidate, x)
@@ -257,7 +260,7 @@ def test_brain_floats_are_computed_in_single(candidate: Candidate, x: Tensor) ->
 )
 @given(
     st.one_of(
-        matrices(st.integers(1, 3), st.sampled_from(WIDTHS[:22])),
+        matrices(st.integers(1, 3), st.sampled_from(WIDTHS[:28])),
         laid_out(numbers(), WITH_GAPS),
         laid_out(numbers(HALF)),
     )
@@ -325,7 +328,7 @@ def test_no_two_programs_share_an_element_that_one_writes(candidate: Candidate, 
 @given(
     st.sampled_from([SINGLE, HALF]).flatmap(
         lambda dtype: st.one_of(
-            matrices(st.integers(1, 3), st.sampled_from(WIDTHS[:25]), dtype),
+            matrices(st.integers(1, 3), st.sampled_from(WIDTHS[:30]), dtype),
             laid_out(numbers(dtype)),
         )
     )
@@ -338,7 +341,8 @@ def test_no_two_programs_share_an_element_that_one_writes(candidate: Candidate, 
 @example(torch.tensor([[0.0, -INF]]))
 def test_the_work_is_done_in_a_kernel(candidate: Candidate, x: Tensor) -> None:
     """the work is done in a Triton kernel, and torch computes nothing"""
-    done_in_a_kernel(candidate.attempt("softmax", x))
+    # The softmax of one column is 1: there is nothing to launch a kernel for.
+    done_in_a_kernel(candidate.attempt("softmax", x), launched=x.shape[1] > 1)
 
 
 @invariant(
@@ -467,6 +471,7 @@ def masked(x: Tensor, kept: int, only: bool) -> Tensor:
 @example(torch.tensor([[-INF, -INF, 2.0], [1.0, -INF, 1.0]]), SINGLE)
 @example(masked(torch.zeros(1, 1500), 1400, only=False), SINGLE)
 @example(masked(torch.zeros(1, 5000), 4999, only=True), SINGLE)
+@example(masked(torch.zeros(1, 5000), 3, only=True), SINGLE)
 @example(masked(torch.zeros(1, 9000), 8500, only=True), SINGLE)
 def test_minus_infinity_becomes_zero(candidate: Candidate, x: Tensor, dtype: torch.dtype) -> None:
     """an entry of -inf becomes exactly zero and changes nothing else"""
