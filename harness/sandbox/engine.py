@@ -31,7 +31,7 @@ BETWEEN_REMOVALS_S = 0.1
 
 _REMEDIES = (
     (r"could not select device driver|nvidia", "sudo apt-get install nvidia-container-toolkit"),
-    (r"unknown or invalid runtime|no such runtime", "docker info --format '{{.Runtimes}}'"),
+    (r"(unknown|invalid|no such).*runtime", "docker info --format '{{.Runtimes}}'"),
     (r"no space left|disk quota", "docker system prune"),
     (r"no such image|not found", BUILD),
 )

@@ -47,7 +47,10 @@ def build(
             _fetch(Path(fetched), _python_of(client, base))
         with _context(Path(wheels or fetched)) as context:
             tell(f"building {tag} on {base}")
+            earlier = _digest(client, tag)
             _build(client, context, base, tag, gpu, tell)
+        if earlier not in ("", _digest(client, tag)):
+            _forget(client, earlier)
     return tag
 
 
@@ -83,6 +86,22 @@ def _have_base(client: Any, base: str, tell: Callable[[str], None]) -> None:
             except docker.errors.APIError as error:
                 reason = f"the base image {base} is not here and cannot be fetched: "
                 raise CannotStart(f"{reason}{error.explanation}", f"docker pull {base}") from None
+
+
+def _digest(client: Any, tag: str) -> str:
+    import docker
+
+    with engine.refusals(), contextlib.suppress(docker.errors.ImageNotFound):
+        return str(client.inspect_image(tag)["Id"])
+    return ""
+
+
+def _forget(client: Any, digest: str) -> None:
+    """Remove the image that had the tag before; one in use stays."""
+    import docker
+
+    with contextlib.suppress(docker.errors.APIError):
+        client.remove_image(digest)
 
 
 def _python_of(client: Any, base: str) -> tuple[str, str]:
