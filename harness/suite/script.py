@@ -8,8 +8,11 @@ from typing import Any
 
 from harness.border.values import DType, Object
 from harness.suite.calls import PENDING, Call
+from harness.suite.statistics import tally, times
 
 MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
+MANY_DRAWS = 256  # rows of an integer answer from which on they are counted, not written out
+COMMONEST = 4
 OBJECT_NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -89,7 +92,21 @@ def _outcome(call: Call) -> str:
         return f"  # raises {call.error.type}"
     if call.value is PENDING or call.value is None or _is_object(call):
         return ""
-    return f"  # -> {_cut(show(call.value, {}))}"
+    return f"  # -> {_cut(_answer(call.value))}"
+
+
+def _answer(value: Any) -> str:
+    """An answer as source; many draws by how often each came out."""
+    if type(value) is tuple and len(value) > 1:
+        return f"({', '.join(map(_answer, value))})"
+    if not hasattr(value, "untyped_storage") or value.is_floating_point():
+        return show(value, {})
+    if value.dim() not in (1, 2) or len(value) < MANY_DRAWS:
+        return show(value, {})
+    counts = sorted(tally(value).items(), key=lambda item: -item[1])
+    listed = [f"{show(key)} {times(count)}" for key, count in counts[:COMMONEST]]
+    more = f" and {len(counts) - COMMONEST:,} others" if len(counts) > COMMONEST else ""
+    return f"{len(value):,} rows: {', '.join(listed)}{more}"
 
 
 def _cut(text: str) -> str:
