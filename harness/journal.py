@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.results import BROKE, HELD, Result
+from harness.results import BROKE, HELD, Result, Sitting
 
 NAME = ".harness.json"
 VERSION = 1
@@ -111,6 +111,14 @@ def note_result(folder: Path, slug: str, file: str, result: Result, now: float) 
     before = read(folder).attempt(slug)
     checks = [*before.checks, Checked(now, ids[HELD], ids[BROKE])][-MOST_CHECKS:]
     return update(folder, slug, file=file, checks=checks, cases=cases)
+
+
+def with_sitting(folder: Path, result: Result, now: float) -> Result:
+    """The result with what the folder knows of how the candidate got there."""
+    attempt = read(folder).attempt(result.problem.slug)
+    minutes = round((now - attempt.started) / 60, 1) if attempt.started else None
+    sitting = Sitting(minutes=minutes, checks=len(attempt.checks), hints=attempt.hints)
+    return msgspec.structs.replace(result, sitting=sitting)
 
 
 def _replace(target: Path, raw: bytes) -> None:

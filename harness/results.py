@@ -95,7 +95,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 class Sitting(msgspec.Struct, frozen=True, kw_only=True):
     """How the candidate got there, as the folder's own notes have it: told, not proven."""
 
-    minutes: Annotated[float, msgspec.Meta(ge=0)]  # from `start` to this check
+    minutes: float | None  # from `start` to this check; null when `start` was not used
     checks: Count
     hints: Count
 

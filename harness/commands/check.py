@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +20,7 @@ from harness.commands.common import (
     sandbox_named,
     wants_colour,
 )
+from harness.commands.files import write_whole
 from harness.commands.loop import slug_or_last
 from harness.problems import Problem
 from harness.render import terminal
@@ -115,6 +114,7 @@ def check_command(
     say(terminal.summary(result, next_command=_next(problem, result, file)))
     if file is None:
         journal.note_result(Path(), problem.slug, str(path), result, time.time())
+        result = journal.with_sitting(Path(), result, time.time())
     if json_path:
         _write(json_path, result)
     ctx.exit(exit_code(result))
@@ -197,17 +197,9 @@ def _write(json_path: str, result: Result) -> None:
     if json_path == "-":
         sys.stdout.buffer.write(document)
         return
-    target = Path(json_path)
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as handle:
-            temporary = Path(handle.name)
-            handle.write(document)
-        temporary.chmod(0o644)
-        os.replace(temporary, target)
+        write_whole(Path(json_path), document)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         click.echo(
             f"the result could not be written to {json_path}: {error.strerror}\n"
             "  the verdict above stands; name another place with --json",

@@ -37,7 +37,7 @@ def findings(result: Result, *, every: bool, colour: bool) -> str:
     return "\n".join("\n".join(finding_lines(check, colour=colour)) for check in shown)
 
 
-def finding_lines(check: Check, *, colour: bool = False) -> Iterator[str]:
+def finding_lines(check: Check, *, colour: bool = False, asked: bool = True) -> Iterator[str]:
     """One finding in full: the claim, the script, wanted and got, why, what is asked next."""
     head = f"broke[{check.id}]: {check.claim} ({check.requirement})"
     yield from textwrap.wrap(_painted(head, BROKE, colour), WIDTH, subsequent_indent="  ")
@@ -48,7 +48,8 @@ def finding_lines(check: Check, *, colour: bool = False) -> Iterator[str]:
             yield ""
         yield from _facts(check.finding)
     yield from _labelled("why", check.why)
-    yield from _labelled("asked", check.ask)
+    if asked:
+        yield from _labelled("asked", check.ask)
     yield ""
 
 

@@ -1,0 +1,36 @@
+"""The report as one HTML page: no script, no request, readable on a phone, on paper and aloud."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from markupsafe import Markup
+
+from harness.render.report import OPEN_QUESTIONS, Audience, on_paper, report_of
+from harness.render.source import plain, shown_text
+from harness.render.templates import folder, template
+from harness.results import Result
+from harness.suite.script import printable
+
+MOST_SOURCE_LINES = 2_000
+
+
+def html(result: Result, audience: Audience) -> str:
+    """The page. Only its own style is allowed to apply, whatever a result's text holds."""
+    style = (folder() / "report.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    lines = plain(result.submission.source).split("\n")
+    report = report_of(result, audience)
+    return template("report.html.j2").render(
+        report=report,
+        result=result,
+        style=Markup(style),
+        style_hash=digest,
+        printable=printable,
+        svg=Markup,
+        source=[shown_text(line) for line in lines[:MOST_SOURCE_LINES]],
+        left_out=max(0, len(lines) - MOST_SOURCE_LINES),
+        on_paper=on_paper(report.findings),
+        open_questions=OPEN_QUESTIONS,
+    )

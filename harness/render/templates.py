@@ -1,0 +1,33 @@
+"""The templates that came with the harness, and jinja2 set up for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import harness
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def folder() -> Path:
+    """`templates/`: packed into the package, or beside it in a checkout."""
+    here = Path(harness.__file__).resolve().parent
+    packed = here / "pack" / "templates"
+    return packed if packed.is_dir() else here.parent / "templates"
+
+
+def template(name: str) -> Template:
+    """A template by file name. What goes into HTML is escaped; a missing name is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(folder()),
+        autoescape=".html" in name,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(name)
