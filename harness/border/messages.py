@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 PROTOCOL = 1  # both sides must agree; the image carries its own copy
+
+# What a candidate's process says of its exceptions ends up in reports; the longest it may be.
+MAX_NAME_CHARS = 120
+MAX_MESSAGE_CHARS = 2000
+MAX_CODE_CHARS = 200
+MAX_BASES = 32
+MAX_LINE = 10_000_000
+
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME_CHARS)]
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag=True, tag_field="kind"):
@@ -127,11 +136,11 @@ class Run(Message, frozen=True):
 class Where(Message, frozen=True):
     """An exception, in the candidate's own terms."""
 
-    type: str
-    bases: list[str]  # names of its classes; built-in ones as "builtins.ValueError"
-    message: str
-    line: int  # the deepest line inside the candidate's file; 0 when there is none
-    code: str  # that line's text
+    type: Name
+    bases: Annotated[list[Name], msgspec.Meta(max_length=MAX_BASES)]  # as "builtins.ValueError"
+    message: Annotated[str, msgspec.Meta(max_length=MAX_MESSAGE_CHARS)]
+    line: Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)]  # deepest in the candidate's file, or 0
+    code: Annotated[str, msgspec.Meta(max_length=MAX_CODE_CHARS)]  # that line's text
 
 
 class Loaded(Message, frozen=True):

@@ -17,6 +17,7 @@ from harness.border.frames import MAX_BLOB_BYTES, BadFrame
 
 ALIGN = 64  # bytes; every blob starts on a multiple, so that it can be viewed in place
 MAX_DIMS = 64
+MAX_DEVICE_CHARS = 20
 DTYPES = {
     "bool": 1, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8,
@@ -45,6 +46,7 @@ class Blobs:
     received: bytearray = field(default_factory=bytearray)
     whole: bool = False
     device: str = "cpu"
+    containers: int = 0  # lists, tuples, dicts and sets that were unpacked
     parts: list[bytes] = field(default_factory=list)
     _bytes: int = 0
     _starts: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -94,15 +96,24 @@ class Blobs:
         self._bytes += len(padded)
         return start, len(raw)
 
-    def unpack(self, body: Any) -> Any:
-        """Rebuild a tensor over the received bytes; raise `BadFrame` if it does not fit them."""
+    def unpack(self, body: Any, *, dense: bool) -> Any:
+        """Rebuild a tensor over the received bytes; raise `BadFrame` if it does not fit them.
+
+        `dense` refuses strides: four bytes with strides of 0 can stand for a terabyte.
+        """
         name, shape, strides, offset, start, size, where = body
         item = DTYPES.get(name) if type(name) is str else None
         if item is None:
             raise BadFrame(f"a tensor of dtype {name!r:.40}")
+        if type(where) is not str or len(where) > MAX_DEVICE_CHARS:
+            raise BadFrame("a tensor on a device without a name")
         _check_layout(shape, strides, offset, size, item)
+        if dense and strides:
+            raise BadFrame("a tensor with strides where elements are wanted")
         if not _whole_numbers([start]) or start % ALIGN or start + size > len(self.received):
             raise BadFrame("a tensor outside the bytes that were sent")
+        if name == "bool" and self.received[start : start + size].translate(None, b"\0\1"):
+            raise BadFrame("a tensor of truth values that are neither 0 nor 1")
         if not self.device:
             return RawTensor(name, tuple(shape))
         return self._build(name, shape, strides, offset, start, size, where)

@@ -9,7 +9,8 @@ built-in type they extend, so no overridden `__eq__`, `__len__` or `__iter__` ge
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ MAX_DEPTH = 24
 MAX_READ_DEPTH = 2 * MAX_DEPTH + 2  # a dict's pairs are a level of their own
 MAX_INT_BITS = 4096
 MAX_NAME_CHARS = 120
+MAX_ALIKE_HASHES = 32  # keys made to collide cost the judge the square of their number
 INT64 = range(-(2**63), 2**63)
 
 
@@ -66,13 +68,14 @@ def pack(value: Any, blobs: Blobs, hold: Hold, depth: int = 0) -> Any:
         return value
     if depth > MAX_DEPTH:
         return {"opaque": f"nested more than {MAX_DEPTH} levels deep"}
-    if isinstance(value, Opaque):
+    kind = type(value)  # what an object says of its own class may be a lie
+    if kind is Opaque:
         return {"opaque": value.what}
-    if isinstance(value, DType):
+    if kind is DType:
         return {"dtype": value.name}
-    if isinstance(value, (int, float, str, bytes)):
+    if issubclass(kind, (int, float, str, bytes)):
         return _pack_scalar(value)
-    if isinstance(value, (list, tuple, set, frozenset, dict)):
+    if issubclass(kind, (list, tuple, set, frozenset, dict)):
         return _pack_container(value, blobs, hold, depth + 1)
     return _pack_library_value(value, blobs, hold)
 
@@ -116,16 +119,17 @@ def _pack_container(value: Any, blobs: Blobs, hold: Hold, depth: int) -> Any:
 def _pack_library_value(value: Any, blobs: Blobs, hold: Hold) -> Any:
     """A tensor, a dtype, a numpy number, or an object that stays where it is."""
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    kind = type(value)
     if torch is not None:
-        if isinstance(value, torch.Tensor):
+        if issubclass(kind, torch.Tensor):
             return blobs.pack(value)
-        if isinstance(value, torch.dtype):
+        if kind is torch.dtype:
             return {"dtype": str(value).removeprefix("torch.")}
-    if numpy is not None and isinstance(value, numpy.generic):
+    if numpy is not None and issubclass(kind, numpy.generic):
         plain = value.item()
-        if isinstance(plain, (bool, int, float)):
+        if type(plain) in (bool, int, float):
             return pack(plain, blobs, hold)
-    name = str(getattr(type(value), "__name__", "object"))[:MAX_NAME_CHARS]
+    name = str(getattr(kind, "__name__", "object"))[:MAX_NAME_CHARS]
     return {"object": [hold(value), name]}
 
 
@@ -138,6 +142,7 @@ def unpack(raw: Any, blobs: Blobs, find: Find | None = None, depth: int = 0) -> 
         return raw
     if depth > MAX_READ_DEPTH:
         raise BadFrame(f"a value nested more than {MAX_DEPTH} levels deep")
+    blobs.containers += 1
     if type(raw) is list:
         return [unpack(item, blobs, find, depth + 1) for item in raw]
     if type(raw) is not dict or len(raw) != 1:
@@ -148,7 +153,7 @@ def unpack(raw: Any, blobs: Blobs, find: Find | None = None, depth: int = 0) -> 
         raise BadFrame(f"a value of kind {kind!r:.40}")
     try:
         return rebuild(body, blobs, find, depth + 1)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise BadFrame(f"a malformed {kind}: {error!s:.80}") from None
 
 
@@ -162,10 +167,23 @@ def _dict(body: Any, blobs: Blobs, find: Find | None, depth: int) -> dict[Any, A
     pairs = _items(body, blobs, find, depth)
     if not all(type(pair) is list and len(pair) == 2 for pair in pairs):
         raise TypeError("not pairs")
+    _check_hashes(key for key, _ in pairs)
     rebuilt = dict(pairs)
     if len(rebuilt) != len(pairs):
         raise ValueError("a key stands twice")
     return rebuilt
+
+
+def _set(body: Any, blobs: Blobs, find: Find | None, depth: int) -> frozenset[Any]:
+    items = _items(body, blobs, find, depth)
+    _check_hashes(items)
+    return frozenset(items)
+
+
+def _check_hashes(keys: Iterable[Any]) -> None:
+    alike = Counter(map(hash, keys))
+    if alike and max(alike.values()) > MAX_ALIKE_HASHES:
+        raise ValueError(f"more than {MAX_ALIKE_HASHES} keys of one hash")
 
 
 def _int(body: Any, *_: Any) -> int:
@@ -197,13 +215,13 @@ def _opaque(body: Any, *_: Any) -> Opaque:
     return Opaque(body[:MAX_NAME_CHARS])
 
 
-def _tensor(body: Any, blobs: Blobs, _find: Find | None, _depth: int) -> object:
-    return blobs.unpack(body)
+def _tensor(body: Any, blobs: Blobs, find: Find | None, _depth: int) -> object:
+    return blobs.unpack(body, dense=find is None)
 
 
 _REBUILD: dict[str, Callable[[Any, Any, Find | None, int], Any]] = {
     "tuple": lambda body, *rest: tuple(_items(body, *rest)),
-    "set": lambda body, *rest: frozenset(_items(body, *rest)),
+    "set": _set,
     "dict": _dict,
     "int": _int,
     "object": _object,

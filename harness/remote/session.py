@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from harness.border.frames import TO_CHILD, TO_PARENT, BadFrame, Prefix, frame
+from harness.border.frames import MAX_BLOB_BYTES, TO_CHILD, TO_PARENT, BadFrame, Prefix, frame
 from harness.border.messages import (
     PROTOCOL,
     Ended,
@@ -168,17 +168,28 @@ class Session:
 
     # calls
 
-    def run(self, steps: list[Step], blobs: Blobs, *, fresh: bool, limit_s: float) -> Answers:
-        """Run a program; its replies in order, or a `CandidateFault` with the step it died in."""
+    def run(
+        self,
+        steps: list[Step],
+        blobs: Blobs,
+        *,
+        fresh: bool,
+        limit_s: float,
+        room: int = MAX_BLOB_BYTES,
+    ) -> Answers:
+        """Run a program; its replies in order, or a `CandidateFault` with the step it died in.
+
+        `room` is how many bytes of tensors may come back.
+        """
         if not self._loaded:
             self.fork()
         run = Run(secrets.randbits(62), fresh, steps)
-        message = self._ask(run, blobs.parts, limit_s, "")
+        message = self._ask(run, blobs.parts, limit_s, "", room)
         if not isinstance(message, Trace) or message.id != run.id:
             raise self._broke_protocol("it answered another question")
         if [reply.id for reply in message.replies] != [step.id for step in steps]:
             raise self._broke_protocol("it answered other calls than it was asked")
-        return Answers(message.replies, self._blobs)
+        return Answers(message.replies, self._blobs, self._header_bytes)
 
     def usage(self) -> Used:
         """What the candidate's process has used so far, as its parent reads it."""
@@ -196,12 +207,20 @@ class Session:
 
     # one exchange with the candidate's process
 
-    def _ask(self, message: Message, blobs: list[bytes], limit_s: float, when: str) -> Any:
+    def _ask(
+        self,
+        message: Message,
+        blobs: list[bytes],
+        limit_s: float,
+        when: str,
+        room: int = MAX_BLOB_BYTES,
+    ) -> Any:
         deadline = time.monotonic() + limit_s
         self._blobs = bytearray()
         try:
             self._tell(TO_CHILD, message, deadline, blobs)
-            prefix, header, self._blobs = self._link().receive(deadline)
+            prefix, header, self._blobs = self._link().receive(deadline, room)
+            self._header_bytes = len(header)
             if prefix.channel == TO_CHILD:
                 return self._decode(self._from_child, header)
             ended = self._decode(self._from_parent, header)
@@ -283,10 +302,11 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The replies of one program and the bytes of their tensors."""
+    """The replies of one program, the bytes of their tensors and the length of the rest."""
 
     replies: list[Reply]
     received: bytearray
+    header_bytes: int
 
 
 def _why_ended(ended: Ended) -> tuple[Kind, str]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Protocol
 
-from harness.border.frames import PREFIX, Prefix, read_prefix
+from harness.border.frames import MAX_BLOB_BYTES, PREFIX, BadFrame, Prefix, read_prefix
 
 CHUNK = 1 << 20
 
@@ -59,9 +59,16 @@ class Link:
                 except OSError as error:
                     raise Lost(str(error)) from None
 
-    def receive(self, deadline: float) -> tuple[Prefix, bytearray, bytearray]:
-        """The next frame: its prefix, header and blobs; raise `Lost`, `Late` or `BadFrame`."""
+    def receive(
+        self, deadline: float, room: int = MAX_BLOB_BYTES
+    ) -> tuple[Prefix, bytearray, bytearray]:
+        """The next frame: its prefix, header and blobs; raise `Lost`, `Late` or `BadFrame`.
+
+        `room` is how many bytes of tensors there is memory for.
+        """
         prefix = read_prefix(self._take(PREFIX.size, deadline))
+        if prefix.blob_bytes > room:
+            raise BadFrame(f"{prefix.blob_bytes:,} bytes of tensors, room for {max(room, 0):,}")
         header = self._take(prefix.header_bytes, deadline)
         return prefix, header, self._take(prefix.blob_bytes, deadline)
 

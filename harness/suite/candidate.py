@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from harness.remote.session import Answers, Session
 from harness.suite.calls import PENDING, Broke, Call, Raised, Record
 from harness.suite.crossing import fill
 
+ROOM_BYTES = 256 * 1024 * 1024  # of the judge's memory, for the answers of one example
+HEADER_WEIGHT, CONTAINER_WEIGHT = 16, 64  # bytes here for a byte of numbers and words, for a list
 MUTABLE = ("list", "dict", "set", "Tensor")
 
 
@@ -43,6 +46,7 @@ class Candidate:
         self._number = 0
         self._fresh = True
         self._record = Record()
+        self._room = ROOM_BYTES
         self._changed: list[Record] = []
 
     def __getattr__(self, name: str) -> Asking:
@@ -81,8 +85,7 @@ class Candidate:
     def restart(self) -> None:
         """Go on in a fresh process: nothing of earlier calls is left, memory is at its floor."""
         self._session.fork()
-        self._record = Record()
-        self._fresh = True
+        self.begin_example()
 
     @property
     def device(self) -> str:
@@ -95,6 +98,7 @@ class Candidate:
         """Forget the calls so far, here and in the worker."""
         self._record = Record()
         self._fresh = True
+        self._room = ROOM_BYTES
         return self._record
 
     @property
@@ -128,7 +132,9 @@ class Candidate:
         steps = [self._step(call, outgoing, echo) for call in calls]
         fresh, self._fresh = self._fresh, False
         try:
-            answers = self._session.run(steps, outgoing, fresh=fresh, limit_s=self._call_limit_s)
+            answers = self._session.run(
+                steps, outgoing, fresh=fresh, limit_s=self._call_limit_s, room=self._room
+            )
             self._fill(calls, answers)
         except CandidateFault as error:
             position = error.fault.step if 0 <= error.fault.step < len(calls) else len(calls) - 1
@@ -137,7 +143,7 @@ class Candidate:
         changed = [call for call in calls if call.changed_arguments]
         if changed and self._strict_arguments:
             raise Broke("the arguments as they were", "other values after the call", at=changed[0])
-        if changed and len(self._changed) < 8:
+        if changed and not self._changed:  # one shows it
             self._changed.append(Record(list(self._record.calls)))
 
     def _step(self, call: Call, outgoing: Blobs, echo: bool) -> Step:
@@ -164,12 +170,16 @@ class Candidate:
     def _fill(self, calls: list[Call], answers: Answers) -> None:
         torch_problem = "torch" in self._session.spec.preload
         incoming = Blobs(received=answers.received, device="cpu" if torch_problem else "")
-        for call, reply in zip(calls, answers.replies, strict=True):
-            try:
+        try:
+            for call, reply in zip(calls, answers.replies, strict=True):
                 fill(call, reply, incoming)
-            except BadFrame as error:
-                self._session.close()
-                raise CandidateFault(Fault(Kind.PROTOCOL, str(error))) from None
+            self._room -= len(answers.received) + HEADER_WEIGHT * answers.header_bytes
+            self._room -= CONTAINER_WEIGHT * incoming.containers
+            if self._room < 0:
+                raise BadFrame("more answers than there is memory for in one example")
+        except BadFrame as error:
+            self._session.close()
+            raise CandidateFault(Fault(Kind.PROTOCOL, str(error))) from None
         for call in calls:
             if call.fault is not None:
                 raise CandidateFault(call.fault)
@@ -224,8 +234,8 @@ class Reply:
         error = self.asked.error
         if error is None:
             return False
-        bases = {base.removeprefix("builtins.") for base in error.bases}
-        return bool(bases & set(names))
+        wanted = {f"builtins.{name}" if hasattr(builtins, name) else name for name in names}
+        return not wanted.isdisjoint(error.bases)
 
     def read(self, name: str, *, probe: bool = False) -> Any:
         """An attribute or property: its value, or a planned reply."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import linecache
 import sys
 from pathlib import Path
 from types import ModuleType
 
-from harness.border.messages import Where
-
-MAX_MESSAGE_CHARS = 2000
-MAX_BASES = 32
+from harness.border.messages import (
+    MAX_BASES,
+    MAX_CODE_CHARS,
+    MAX_LINE,
+    MAX_MESSAGE_CHARS,
+    MAX_NAME_CHARS,
+    Where,
+)
 
 
 def load(name: str, source: bytes, folder: Path) -> ModuleType:
@@ -41,24 +46,31 @@ def public_names(module: ModuleType) -> list[str]:
 
 def describe(error: BaseException, path: str) -> Where:
     """An exception by its types, message and the deepest line inside the candidate's file."""
-    kind = type(error)
-    line, code = _last_line(error, path)
+    bases = type.__dict__["__mro__"].__get__(type(error))[:MAX_BASES]
+    try:
+        line, code = _last_line(error, path)
+    except Exception:  # noqa: BLE001 - a SyntaxError of the candidate's own can hold anything
+        line, code = 0, ""
     return Where(
-        type=_short(kind.__name__),
-        bases=[_full_name(base) for base in kind.__mro__[:MAX_BASES]],
+        type=_name(bases[0]),
+        bases=[_full_name(base) for base in bases],
         message=_message(error),
-        line=line,
+        line=line if 0 <= line <= MAX_LINE else 0,
         code=code,
     )
 
 
-def _full_name(base: type) -> str:
-    builtin = base.__module__ == "builtins"
-    return f"builtins.{base.__name__}" if builtin else _short(base.__name__)
+def _name(kind: type) -> str:
+    """A class's name, past whatever its metaclass says of it."""
+    name = type.__dict__["__name__"].__get__(kind)
+    return _clean(str(name))[: MAX_NAME_CHARS - len("builtins.")]
 
 
-def _short(text: object) -> str:
-    return _clean(str(text))[:120]
+def _full_name(kind: type) -> str:
+    name = _name(kind)
+    if vars(builtins).get(name) is kind:
+        return f"builtins.{name}"
+    return name.replace(".", "_")  # a class may be called "builtins.ValueError" too
 
 
 def _clean(text: str) -> str:
@@ -66,17 +78,17 @@ def _clean(text: str) -> str:
 
 
 def _message(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return _clean(f"{error.msg}")[:MAX_MESSAGE_CHARS]
     try:
+        if isinstance(error, SyntaxError):
+            return _clean(f"{error.msg}")[:MAX_MESSAGE_CHARS]
         return _clean(str(error))[:MAX_MESSAGE_CHARS]
     except BaseException as nested:  # noqa: BLE001 - the candidate's own __str__ may raise anything
-        return f"its message could not be read: {type(nested).__name__}"
+        return f"its message could not be read: {_name(type(nested))}"
 
 
 def _last_line(error: BaseException, path: str) -> tuple[int, str]:
     if isinstance(error, SyntaxError) and error.filename == path:
-        return error.lineno or 0, _clean((error.text or "").rstrip())[:200]
+        return int(error.lineno or 0), _clean(str(error.text or "").rstrip())[:MAX_CODE_CHARS]
     if type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         return _last_line(error.__cause__, path)  # Triton's: the line in the kernel says more
     line, walk = 0, error.__traceback__
@@ -84,4 +96,4 @@ def _last_line(error: BaseException, path: str) -> tuple[int, str]:
         if walk.tb_frame.f_code.co_filename == path:
             line = walk.tb_lineno
         walk = walk.tb_next
-    return line, _clean(linecache.getline(path, line).strip())[:200]
+    return line, _clean(linecache.getline(path, line).strip())[:MAX_CODE_CHARS]
