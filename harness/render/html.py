@@ -11,7 +11,6 @@ from harness.render.report import OPEN_QUESTIONS, Audience, on_paper, report_of
 from harness.render.source import plain, shown_text
 from harness.render.templates import folder, template
 from harness.results import Result
-from harness.suite.script import printable
 
 MOST_SOURCE_LINES = 2_000
 
@@ -27,7 +26,6 @@ def html(result: Result, audience: Audience) -> str:
         result=result,
         style=Markup(style),
         style_hash=digest,
-        printable=printable,
         svg=Markup,
         source=[shown_text(line) for line in lines[:MOST_SOURCE_LINES]],
         left_out=max(0, len(lines) - MOST_SOURCE_LINES),

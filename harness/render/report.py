@@ -11,7 +11,6 @@ from harness.render.drawings import drawing_of
 from harness.render.source import Line, excerpt, longest_function
 from harness.render.svg import Drawing
 from harness.results import BROKE, HELD, KINDS, NOT_ASSESSED, Check, Finding, OwnTests, Result
-from harness.suite.script import printable
 
 TITLES = {
     "invariant": ("Invariants", "hold after every call"),
@@ -85,11 +84,11 @@ class Report:
 
     @property
     def level(self) -> str:
-        return printable(self.result.level)
+        return self.result.level
 
     @property
     def reasons(self) -> list[str]:
-        return [printable(reason) for reason in self.result.reasons]
+        return self.result.reasons
 
     @property
     def counts(self) -> str:
@@ -97,7 +96,7 @@ class Report:
 
     @property
     def path(self) -> str:
-        return printable(self.result.submission.path)
+        return self.result.submission.path
 
     def place(self, check: Check) -> int:
         """The number of the finding that shows a check; 0 when there is none."""
@@ -195,8 +194,10 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "file", f"{file.lines:,} lines, {file.bytes:,} bytes"
     longest = longest_function(file.source)
     if longest is not None:
-        name = printable(longest.name)
-        yield "longest function", f"{name}, {longest.length} lines (from line {longest.first})"
+        yield (
+            "longest function",
+            f"{longest.name}, {longest.length} lines (from line {longest.first})",
+        )
     examples = sum(check.examples for check in result.checks)
     yield "examples", f"{examples:,} in {result.run.seconds:.0f} s"
 
@@ -205,7 +206,7 @@ def _own_tests(tests: OwnTests) -> str:
     seen = f"{tests.tests}; they catch {tests.caught} of {tests.mistakes} wrong answers"
     if not tests.refuses:
         return seen
-    return f"{seen}, and refuse {len(tests.refuses)} right: {printable(', '.join(tests.refuses))}"
+    return f"{seen}, and refuse {len(tests.refuses)} right: {', '.join(tests.refuses)}"
 
 
 def _questions(result: Result) -> list[str]:
@@ -221,16 +222,16 @@ def _reproduce(result: Result) -> Iterator[tuple[str, str]]:
     yield "command", command(result)
     yield "seed", str(run.seed)
     yield "harness", f"{run.harness}, suite {result.problem.suite_sha256[:16]}"
-    yield "file", f"{printable(file.path)}, sha256 {file.sha256[:16]}"
-    yield "ran in", printable(run.isolation)
-    yield "with", printable(", ".join(f"{key} {value}" for key, value in run.worker.items()))
+    yield "file", f"{file.path}, sha256 {file.sha256[:16]}"
+    yield "ran in", run.isolation
+    yield "with", ", ".join(f"{key} {value}" for key, value in run.worker.items())
     yield "limits", ", ".join(_limit(key, value) for key, value in run.limits.items())
-    yield "started", printable(f"{run.started}, {run.restarts} workers restarted")
+    yield "started", f"{run.started}, {run.restarts} workers restarted"
 
 
 def _limit(key: str, value: float) -> str:
     """A limit in words, by the unit its name ends in."""
-    name, _, unit = printable(key).rpartition("_")
+    name, _, unit = key.rpartition("_")
     if unit == "bytes":
         return f"{name} {value / 2**20:,.0f} MiB"
     return f"{name} {value:g} {unit}"
@@ -243,4 +244,4 @@ def command(result: Result) -> str:
     words += ["--backend", run.backend, "--seed", str(run.seed), "--budget", run.budget]
     if run.device != "cpu":
         words += ["--device", run.device]
-    return printable(shlex.join(words))
+    return shlex.join(words)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import harness
+from harness.suite.script import printable
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -19,15 +20,23 @@ def folder() -> Path:
 
 
 def template(name: str) -> Template:
-    """A template by file name. What goes into HTML is escaped; a missing name is an error."""
+    """A template by file name. What goes in can't be obeyed by what shows it, and is escaped in
+    HTML; a missing name is an error.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(folder()),
         autoescape=".html" in name,
+        finalize=_harmless,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     return environment.get_template(name)
+
+
+def _harmless(value: Any) -> Any:
+    """Text with every control character written out; markup of our own as it is."""
+    return printable(value) if type(value) is str else value
