@@ -19,16 +19,21 @@ ALLOCATES = frozenset(
      "new_full", "fill_", "fill", "scalar_tensor", "arange", "lift_fresh", "resize_", "set_"}
 )  # fmt: skip
 COPIES = frozenset(
-    {"copy_", "copy", "_to_copy", "clone", "contiguous", "cat", "stack", "repeat", "tile",
-     "constant_pad_nd", "slice_scatter", "select_scatter"}
+    {"copy_", "copy", "to", "_to_copy", "type_as", "clone", "contiguous", "cat", "concat",
+     "concatenate", "stack", "hstack", "vstack", "repeat", "tile", "pad", "constant_pad_nd",
+     "slice_scatter", "select_scatter", "narrow_copy"}
 )  # fmt: skip
 RESHAPES = frozenset(
-    {"view", "_unsafe_view", "reshape", "_reshape_alias", "as_strided", "as_strided_", "transpose",
-     "transpose_", "t", "t_", "permute", "expand", "slice", "select", "narrow", "squeeze",
-     "squeeze_", "unsqueeze", "unsqueeze_", "detach", "detach_", "alias", "unbind", "split",
-     "split_with_sizes", "unfold", "view_as_real", "is_pinned", "is_same_size"}
+    {"view", "view_as", "_unsafe_view", "view_as_real", "reshape", "reshape_as", "_reshape_alias",
+     "as_strided", "as_strided_", "transpose", "transpose_", "t", "t_", "numpy_T", "mT", "mH",
+     "adjoint", "swapaxes", "swapdims", "movedim", "permute", "expand", "expand_as",
+     "broadcast_to", "slice", "select", "narrow", "squeeze", "squeeze_", "unsqueeze",
+     "unsqueeze_", "flatten", "unflatten", "ravel", "atleast_1d", "atleast_2d", "atleast_3d",
+     "detach", "detach_", "alias", "unbind", "split", "split_with_sizes", "chunk",
+     "tensor_split", "hsplit", "vsplit", "unfold", "is_pinned", "is_same_size"}
 )  # fmt: skip
-BESIDE_A_KERNEL = ALLOCATES | COPIES | RESHAPES  # what torch may run beside a kernel
+# What torch may run beside a kernel. Under inference mode it is seen before it is taken apart.
+BESIDE_A_KERNEL = ALLOCATES | COPIES | RESHAPES
 DOES = {"load": "reads", "store": "writes", "atomic": "updates"}
 
 
@@ -36,13 +41,12 @@ def stays_inside(reply: Reply, allowed: str) -> None:
     """Break when a kernel read or wrote outside its tensors. `allowed` says what is inside."""
     facts = _facts(reply, "bounds")
     for found in facts.get("out_of_bounds", []):
-        lanes = found["lanes"]
-        first = f"the first of {lanes}, " if lanes > 1 else ""
+        more = f"and {found['lanes'] - 1:,} lanes more, " if found["lanes"] > 1 else ""
         where = _place(found["offset"], found["size"])
         raise Broke(
             f"a kernel that touches {allowed}, and nothing else",
             f"{_who(found)} {DOES[found['access']]} {found['item']} bytes {where} {found['arg']}"
-            f" ({first}line {found['line']})",
+            f" ({more}line {found['line']})",
             at=reply,
         )
 
@@ -109,4 +113,4 @@ def _place(offset: int, size: int) -> str:
     if offset >= size:
         past = offset - size
         return f"{past} bytes past the end of" if past else "right after the end of"
-    return f"between the elements (at byte {offset}) of"
+    return f"at byte {offset}, between the elements of"
