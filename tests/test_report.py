@@ -98,6 +98,6 @@ def test_how_to_do_it_again_begins_with_a_command_that_can_be_pasted():
 def test_two_sheets_hold_as_many_findings_as_fit():
     small = [broke(f"b{number}") for number in range(20)]
     long = [broke(f"b{number}", script=["a.up(1)"] * 60) for number in range(3)]
-    assert on_paper(report_of(result_of(*small), PANEL).findings) == 5
+    assert on_paper(report_of(result_of(*small), PANEL).findings) == 9
     assert on_paper(report_of(result_of(*long), PANEL).findings) == 1
     assert on_paper([]) == 0

@@ -20,8 +20,9 @@ TITLES = {
 }
 MOST_QUESTIONS = 5  # from the checks; a conversation has room for no more
 FEWEST_QUESTIONS = 3
-LINES_ON_PAPER = 84  # what two pages leave to the findings
+LINES_ON_PAPER = 110  # what two pages leave to the findings
 LINES_OF_A_PICTURE = 24
+CHARS_OF_A_ROW = 70
 OPEN_QUESTIONS = (
     "Which other design was considered, and what decided against it?",
     "How were assumptions and trade-offs put into words?",
@@ -88,7 +89,7 @@ class Report:
 
     @property
     def reasons(self) -> list[str]:
-        return self.result.reasons
+        return [why for why in self.result.reasons if why != self.result.could_not_grade]
 
     @property
     def counts(self) -> str:
@@ -155,10 +156,17 @@ def on_paper(shown: list[Shown]) -> int:
     for number, one in enumerate(shown):
         lines = 0 if one.seen_in else sum(map(len, one.excerpt))
         picture = LINES_OF_A_PICTURE if one.drawing else 0
-        room -= 4 + max(len(one.finding.script) + 9, lines + picture)
+        room -= 4 + max(_rows_of_words(one), lines + picture)
         if room < 0:
             return max(number, 1)
     return len(shown)
+
+
+def _rows_of_words(shown: Shown) -> int:
+    """The rows that the calls, the answers and why it matters take in half a page's width."""
+    finding, check = shown.finding, shown.check
+    texts = [finding.wanted, finding.got, finding.code, finding.printed, check.why, check.ask]
+    return sum(1 + len(text) // CHARS_OF_A_ROW for text in [*finding.script, *texts])
 
 
 def _place(finding: Finding) -> tuple[str, int, str] | None:
