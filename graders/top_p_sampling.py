@@ -192,6 +192,7 @@ def test_a_token_stays_while_the_mass_above_is_below_p(candidate, row, p):
 )
 @example((0.0, 0.0), 0.25)
 @example((0.0, 0.0, 0.0, 2.0), 0.8)
+@example((0.0, -0.0, 1.0), 0.6)
 @given(rows(2), shares())
 def test_equal_logits_are_kept_or_dropped_together(candidate, row, p):
     """tokens of equal logit are kept or dropped together"""
@@ -257,7 +258,7 @@ def test_the_most_probable_token_stays(candidate, row, p):
 )
 @example((0.0, -2.0), 0.5)
 @example((0.0, -0.5, -1.0, -3.0), 0.7)
-@given(rows(), shares())
+@given(st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=8).map(tuple), shares())
 def test_kept_probabilities_are_renormalised(candidate, row, p):
     """the kept probabilities are divided by their sum, the rest is exactly 0"""
     [got], reply = filtered(candidate, torch.tensor([row]), p)
@@ -347,14 +348,17 @@ def test_minus_infinity_is_never_kept(candidate, row, p):
     "and nobody can reproduce it alone.",
     ask="Which dimension of p meets which dimension of the probabilities?",
 )
-@example([((0.0, -1.0), 0.25), ((0.0, -1.0), 1.0)])
-@given(st.integers(1, 6).flatmap(
-    lambda v: st.lists(st.tuples(rows(v, v), shares()), min_size=1, max_size=5)
-))  # fmt: skip
-def test_each_row_has_its_own_p(candidate, batch):
+@example([((0.0, -1.0), 0.25), ((0.0, -1.0), 1.0)], torch.float32)
+@given(
+    st.integers(1, 6).flatmap(
+        lambda v: st.lists(st.tuples(rows(v, v), shares()), min_size=1, max_size=5)
+    ),
+    st.sampled_from([torch.float32, torch.float64]),
+)
+def test_each_row_has_its_own_p(candidate, batch, dtype):
     """a tensor p gives each row its own cut, in top_p_filter and in sample"""
     logits = torch.tensor([row for row, _ in batch])
-    p = torch.tensor([share for _, share in batch])
+    p = torch.tensor([share for _, share in batch], dtype=dtype)
     got, reply = filtered(candidate, logits, p)
     tokens, drawing = sampled(candidate, logits, p=p)
     for number, (row, _) in enumerate(batch):
@@ -444,6 +448,7 @@ def test_each_row_is_an_independent_draw(candidate, row, seed):
 )
 @example((0.0, 1.0, 1.0), 1.0, 2)
 @example((0.0, 1.0), 0.5, 1)
+@example((1.0, 1.0 + 2.0**-20), 1.0, 1)
 @given(rows(1, 6), shares(), st.integers(1, 4))
 def test_temperature_0_is_the_first_of_the_largest(candidate, row, p, copies):
     """temperature 0 is the first of the row's largest logits, whatever p is"""
@@ -627,6 +632,48 @@ def test_half_precision_logits_give_fp32_probabilities(candidate, row, p, dtype)
     expect_proportion(got, row, reply)
 
 
+COARSE = {torch.bfloat16: 100.0, torch.float16: 1000.0}  # neighbours are 0.5 apart here
+
+
+@edge(
+    "R8",
+    why="A logit of 100 divided in bf16 is rounded to a whole number: likely tokens become more "
+    "likely, by as much as a tenth.",
+    ask="In which dtype is the division by the temperature, and what is lost there at 100?",
+    examples=COUNTED / 4,
+)
+@each(COARSE)
+@given(st.sampled_from(list(COARSE)))
+def test_half_precision_logits_are_tempered_in_fp32(candidate, dtype):
+    """fp16 and bf16 logits are divided by the temperature in fp32 or better"""
+    row = (COARSE[dtype] + 0.5, COARSE[dtype])
+    drawn, reply = sampled(candidate, many(row).to(dtype)[:1].expand(DRAWS, 2), temperature=0.75)
+    expect_draws(tally(drawn), law_of(row, 1.0, 0.75), where=f" from {dtype}", at=reply)
+
+
+@edge(
+    "R8",
+    why="A sampler that sorts only the first thousand for speed never says a rare word, and "
+    "nobody who asks for p = 1 is told.",
+    ask="Which tokens can your sampler draw from a flat row of 131,072?",
+    examples=COUNTED / 4,
+)
+@example(0)
+@given(st.integers(0, 2**31 - 1))
+def test_a_long_tail_is_drawn_from(candidate, seed):
+    """from a row of 131,072 that falls by e^-2 in all, the first 4,096 are drawn 7 % of the time"""
+    logits = made("(-torch.arange(131072) / 65536).expand(16, 131072)")
+    drawn, reply = sampled(candidate, logits, seed)
+    head = int((drawn < 4096).sum())
+    share = math.expm1(-4096 / 65_536) / math.expm1(-2)
+    expect_draws(
+        {"below": head, "from": 16 - head},
+        {"below": share, "from": 1 - share},
+        outcome="a token {} 4,096",
+        at=reply,
+    )
+
+
 @edge(
     "R6",
     why="A division before the maximum is subtracted overflows to inf, inf - inf is NaN, and the "
@@ -720,6 +767,7 @@ def test_sizes_0_and_1_are_legal(candidate, shape):
 
 # refusals
 
+BAD_P = (0.0, -0.1, 1.01, math.nan, INF)
 CALLS: dict[str, Callable[..., Any]] = {
     "top_p_filter": lambda program, logits, p: program.top_p_filter(logits, p),
     "sample": lambda program, logits, p: program.sample(logits, p=p),
@@ -741,12 +789,15 @@ def expect_refusal(candidate: Any, call: str, logits: Any, p: Any, words: str) -
     ask="What does each comparison of the code say when one side is NaN?",
     examples=FEWER,
 )
-@example("top_p_filter", 0, math.nan)
-@example("greedy", 1, math.nan)
-@example("sample", 1, None)
-@given(st.sampled_from(list(CALLS)), st.integers(0, 2), st.sampled_from([math.nan, INF, None]))
-def test_bad_logits_are_refused(candidate, call, row, bad):
+@each([(call, 1, bad) for call in CALLS for bad in (math.nan, INF, None)])
+@given(
+    st.tuples(
+        st.sampled_from(list(CALLS)), st.integers(0, 2), st.sampled_from([math.nan, INF, None])
+    )
+)
+def test_bad_logits_are_refused(candidate, case):
     """NaN or +inf in a row, and a row of -inf, raise ValueError in both functions"""
+    call, row, bad = case
     logits = torch.tensor([[0.0, 1.0, -INF, 2.0]]).repeat(3, 1)
     logits[row, slice(None) if bad is None else 1] = -INF if bad is None else bad
     words = f"row {row} is -inf throughout" if bad is None else f"{bad} in row {row}"
@@ -760,17 +811,12 @@ def test_bad_logits_are_refused(candidate, call, row, bad):
     ask="Where are a request's parameters looked at, and what does NaN do there?",
     examples=FEWER,
 )
-@example("sample", math.nan, False)
-@example("sample", -1.0, None)
-@example("sample", math.nan, None)
-@example("top_p_filter", 0.0, True)
-@given(
-    st.sampled_from(list(CALLS)),
-    st.sampled_from([0.0, -0.1, 1.01, 2.0, math.nan, INF]),
-    st.booleans(),
-)
-def test_a_bad_p_or_temperature_is_refused(candidate, call, bad, as_tensor):
+@each([("sample", bad, None) for bad in (-1.0, -1e-9, math.nan)])
+@each([(call, bad, where) for call in CALLS for bad in BAD_P for where in (False, True)])
+@given(st.tuples(st.sampled_from(list(CALLS)), st.sampled_from(BAD_P), st.booleans()))
+def test_a_bad_p_or_temperature_is_refused(candidate, case):
     """p outside (0, 1] or NaN, in any row, and a temperature below 0 or NaN raise ValueError"""
+    call, bad, as_tensor = case
     logits = torch.tensor([[0.0, 1.0, 2.0]]).repeat(3, 1)
     if as_tensor is None:
         reply = candidate.attempt("sample", logits, p=0.9, temperature=bad)

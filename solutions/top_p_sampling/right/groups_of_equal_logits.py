@@ -1,14 +1,10 @@
-"""Different: a row at a time, one entry for each distinct logit; sample draws by inverse CDF."""
+"""Different: short rows compare all pairs, long ones go by distinct logits; inverse CDF draws."""
 
 import torch
 
 
 def top_p_filter(logits, p):
-    logits, p = _arguments(logits, p)
-    out = torch.zeros(logits.shape, dtype=torch.float32)
-    for b in range(logits.shape[0]):
-        out[b] = _row(logits[b], float(p[b]))
-    return out
+    return _filter(*_arguments(logits, p)).float()
 
 
 def sample(logits, *, p=1.0, temperature=1.0, generator=None):
@@ -17,18 +13,28 @@ def sample(logits, *, p=1.0, temperature=1.0, generator=None):
         raise ValueError(f"temperature {temperature}")
     if temperature == 0:
         return logits.max(dim=1).indices if logits.shape[0] else torch.zeros(0, dtype=torch.long)
-    cooled = (logits - logits.amax(1, keepdim=True)).div(temperature)
-    # equal rows share their filter: a batch is often one prompt many times
-    rows, which = torch.unique(torch.cat([cooled, p[:, None]], 1), dim=0, return_inverse=True)
-    probs = torch.zeros(rows.shape[0], logits.shape[1], dtype=torch.float64)
-    for r in range(rows.shape[0]):
-        probs[r] = _row(rows[r, :-1], float(rows[r, -1])).double()
-    cdf = probs.cumsum(1)[which]
+    probs = _filter((logits - logits.amax(1, keepdim=True)).div(temperature), p)
+    cdf = probs.cumsum(1)
     u = torch.rand(logits.shape[0], 1, generator=generator, dtype=torch.float64) * cdf[:, -1:]
     return (cdf <= u).sum(1)
 
 
-def _row(logits, p):
+def _filter(logits, p):
+    if logits.shape[1] <= 64:
+        return _by_pairs(logits, p)
+    return torch.stack([_by_distinct_logits(row, q) for row, q in zip(logits, p, strict=True)])
+
+
+def _by_pairs(logits, p):
+    probs = torch.softmax(logits, 1)
+    greater = logits[:, None, :] > logits[:, :, None]  # (B, V, V): is the last more probable
+    above = (greater * probs[:, None, :]).sum(2)
+    kept = (above < p[:, None]) | (p[:, None] == 1)
+    probs = torch.where(kept, probs, 0.0)
+    return probs / probs.sum(1, keepdim=True)
+
+
+def _by_distinct_logits(logits, p):
     values, group, count = torch.unique(logits, return_inverse=True, return_counts=True)
     weight = (values - values[-1]).exp()  # ascending, one a distinct logit
     weight = weight / (weight * count).sum()
@@ -37,7 +43,7 @@ def _row(logits, p):
     kept = (above < p) if p < 1 else torch.ones_like(above, dtype=torch.bool)
     kept[-1] = True
     weight = torch.where(kept, weight, 0.0)
-    return (weight / (weight * count).sum())[group].float()
+    return (weight / (weight * count).sum())[group]
 
 
 def _arguments(logits, p):
@@ -48,9 +54,7 @@ def _arguments(logits, p):
         if tuple(p.shape) != (rows,):
             raise ValueError("one p a row")
     else:
-        p = torch.tensor([p] * rows, dtype=torch.float64)
-        if not rows:
-            p = p.reshape(0)
+        p = torch.full((rows,), p, dtype=torch.float64)
     p = p.to(torch.float64)
     if not bool(((p > 0) & (p <= 1)).all()):
         raise ValueError("p outside (0, 1]")
