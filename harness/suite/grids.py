@@ -8,6 +8,8 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
+Grids = st.SearchStrategy[Tensor]
+
 
 def _simplicity(number: float) -> tuple[int, float, bool]:
     return number.as_integer_ratio()[1], abs(number), number < 0
@@ -18,9 +20,12 @@ def _simplicity(number: float) -> tuple[int, float, bool]:
 GRID = torch.tensor(sorted((i / 32 for i in range(-128, 128)), key=_simplicity))
 
 
-def grids(*shape: int, dtype: torch.dtype = torch.float32) -> st.SearchStrategy[Tensor]:
-    """Tensors of numbers of the grid, which shrink one by one towards 0, 1, -1, 2 ..."""
+def grids(*shape: int, dtype: torch.dtype = torch.float32, of: Tensor = GRID) -> Grids:
+    """Tensors of numbers of the grid, which shrink one by one towards 0, 1, -1, 2 ...
+
+    `of` is another list of at most 256 numbers, the simplest first.
+    """
     count = math.prod(shape)
     return st.binary(min_size=count, max_size=count).map(
-        lambda raw: GRID[list(raw)].to(dtype).reshape(shape)
+        lambda raw: of[[byte % len(of) for byte in raw]].to(dtype).reshape(shape)
     )
