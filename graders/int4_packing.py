@@ -732,7 +732,7 @@ W = torch.tensor([[1.0, -2.0, 3.0, 0.5, -1.0, 2.0], [0.0, 1.0, -1.0, 4.0, 2.0, 2
 
 
 def spoilt(value: float, dtype: torch.dtype = torch.float32) -> Tensor:
-    w = W.to(dtype)
+    w = W.to(dtype, copy=True)
     w[1, 2] = value
     return w
 
