@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Any
 
@@ -11,6 +12,7 @@ from harness.suite.calls import PENDING, Call
 from harness.suite.statistics import tally, times
 
 MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
+NOT_FINITE = re.compile(r"\b(nan|inf)\b")
 MANY_DRAWS = 256  # rows of an integer answer from which on they are counted, not written out
 COMMONEST = 4
 OBJECT_NAMES = "abcdefghijklmnopqrstuvwxyz"
@@ -31,22 +33,23 @@ def script(calls: list[Call]) -> list[str]:
 
 def imports(calls: list[Call]) -> list[str]:
     """What the script needs beside the candidate's own names."""
-    text = "\n".join(script(calls))
+    text = " ".join(line.partition("  # ")[0] for line in script(calls))
     wanted = []
     if "torch." in text:
         wanted.append("import torch")
-    if any(word in text.split("#")[0] for word in ("nan", "inf")):
+    if NOT_FINITE.search(text):
         wanted.append("from math import inf, nan")
     return wanted
 
 
 def printable(text: str) -> str:
     """Text of the candidate's with everything written out that a terminal or page would obey."""
-    return "".join(char if char.isprintable() else _written_out(char) for char in text)
-
-
-def _written_out(char: str) -> str:
-    return "\n" if char == "\n" else char.encode("unicode_escape").decode("ascii")
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
 
 
 def _name(position: int) -> str:
