@@ -57,10 +57,12 @@ class Blobs:
         import torch
 
         with torch._C.DisableTorchFunctionSubclass():
-            plain = tensor.detach().as_subclass(torch.Tensor)
-            name = str(plain.dtype).removeprefix("torch.")
-            if plain.layout != torch.strided or plain.device.type == "meta" or name not in DTYPES:
-                return {"opaque": f"a tensor of {name}, {plain.layout}, on {plain.device.type}"}
+            detached = torch.Tensor.detach(tensor)
+            name, layout = str(detached.dtype).removeprefix("torch."), detached.layout
+            where = detached.device.type
+            if layout != torch.strided or where == "meta" or name not in DTYPES:
+                return {"opaque": f"a tensor of {name}, {layout}, on {where}"}
+            plain = detached.as_subclass(torch.Tensor)
             if plain.numel() * plain.element_size() > MAX_BLOB_BYTES - self._bytes:
                 return {"opaque": f"a tensor of {plain.numel():,} elements, above the limit"}
             as_view = self.whole and plain.dim() > 0
