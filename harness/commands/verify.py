@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import time
 
 import click
@@ -51,6 +52,8 @@ def _verify(problem: Problem, is_long: bool, workers: int) -> int:
     started = time.monotonic()
     for name in ("pytest", "hypothesis", *(n for n in problem.needs if n == "torch")):
         importlib.import_module(name)  # once, before forking
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)  # a fork after a threaded operation would hang
     click.echo(f"{problem.slug}")
     complaints = structure(problem)
     for found in complaints:
