@@ -17,6 +17,7 @@ from harness.results import VERSION, Check, Result, Run
 from harness.results import Problem as ProblemFacts
 from harness.results import Submission as SubmissionFacts
 from harness.sandbox.base import Sandbox, Spec
+from harness.suite.script import printable
 
 __all__ = ["PRACTICE_SEED", "NoSuchCheck", "Options", "grade", "grade_and_keep", "open_session"]
 
@@ -135,7 +136,7 @@ def _problem_facts(problem: Problem) -> ProblemFacts:
 def _submission_facts(submission: Submission) -> SubmissionFacts:
     source = submission.source
     return SubmissionFacts(
-        path=submission.path,
+        path=printable(submission.path),
         sha256=hashlib.sha256(source).hexdigest(),
         bytes=len(source),
         lines=source.count(b"\n"),

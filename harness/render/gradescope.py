@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from harness.render.markdown import markdown
+from harness.render.plain import lines_of
 from harness.render.report import Audience
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, HELD, Check, Result
@@ -58,5 +59,5 @@ def _test(check: Check) -> dict[str, Any]:
 
 def _output(check: Check) -> str:
     if check.status == BROKE:
-        return printable("\n".join(finding_lines(check, asked=False)))
+        return lines_of("\n".join(finding_lines(check, asked=False)))
     return printable(check.reason and f"not assessed: {check.reason}")

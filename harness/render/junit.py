@@ -6,6 +6,7 @@ from io import BytesIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from harness.render.plain import lines_of
 from harness.render.report import counts
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, NOT_ASSESSED, Check, Result
@@ -41,7 +42,7 @@ def _case(check: Check, result: Result) -> TestCase:
     if check.status == BROKE:
         fault = check.finding.fault if check.finding else "broke"
         failure = Failure(printable(f"{check.id} ({check.requirement})"), printable(fault))
-        failure.text = printable("\n".join(finding_lines(check, asked=False)))
+        failure.text = lines_of("\n".join(finding_lines(check, asked=False)))
         case.result = [failure]
     elif check.status == NOT_ASSESSED:
         case.result = [Skipped(printable(f"not assessed: {check.reason}"))]

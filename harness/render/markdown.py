@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from harness.render.plain import lines_of, one_spaced
 from harness.render.report import OPEN_QUESTIONS, Audience, Shown, report_of
 from harness.render.templates import template
 from harness.results import Result
-from harness.suite.script import printable
 
 MARKS = re.compile(r"([\\`*_{}\[\]<>#|!&~$@:]|(?<=www)\.|^[-+=])", re.IGNORECASE)
 LABEL_WIDTH = 8
@@ -30,12 +30,12 @@ def markdown(result: Result, audience: Audience, *, heading: str = "#") -> str:
 
 def words(text: str) -> str:
     """Text as text: on one line, every mark that means something in Markdown escaped."""
-    return MARKS.sub(r"\\\1", " ".join(printable(text).split()))
+    return MARKS.sub(r"\\\1", one_spaced(text))
 
 
 def span(text: str) -> str:
     """Text in a line, as code."""
-    text = " ".join(printable(text).split())
+    text = one_spaced(text)
     ticks = "`" * (_longest_run(text) + 1)
     return f"{ticks} {text} {ticks}" if "`" in text else f"`{text or ' '}`"
 
@@ -47,7 +47,7 @@ def cell(text: str) -> str:
 
 def fence(text: str, language: str = "text") -> str:
     """Text in lines, as code: the fence is longer than any in it."""
-    text = printable(text)
+    text = lines_of(text)
     ticks = "`" * max(3, _longest_run(text) + 1)
     return f"{ticks}{language}\n{text}\n{ticks}"
 

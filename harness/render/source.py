@@ -156,5 +156,5 @@ def _lines(source: str, around: Definition | None, marked: int) -> list[Line]:
 
 def shown_text(line: str) -> str:
     """A line of the file as it may be shown: nothing in it is obeyed by what shows it."""
-    text = printable(line.expandtabs(4).rstrip()).replace("\n", "\\n")
+    text = printable(line.expandtabs(4).rstrip())
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"

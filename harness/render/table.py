@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from harness.render.plain import lines_of
 from harness.results import Check, Finding, Result
-from harness.suite.script import printable
 
 COLUMNS = (
     "problem",
@@ -62,5 +62,5 @@ def _row(result: Result, check: Check) -> list[object]:
 def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
-    text = printable(value)
+    text = lines_of(value)
     return f"'{text}" if text.lstrip().startswith(FORMULA) else text

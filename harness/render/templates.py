@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import harness
-from harness.suite.script import printable
+from harness.render.plain import lines_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -39,4 +39,4 @@ def template(name: str) -> Template:
 
 def _harmless(value: Any) -> Any:
     """Text with every control character written out; markup of our own as it is."""
-    return printable(value) if type(value) is str else value
+    return lines_of(value) if type(value) is str else value

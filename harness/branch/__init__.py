@@ -1,0 +1,1 @@
+"""What a branch of a git repository answers; the suites are never taken from it."""

@@ -1,0 +1,20 @@
+"""Text of a stranger's that nothing obeys which shows it: not a terminal, not a page, not a log."""
+
+from __future__ import annotations
+
+from harness.suite.script import printable
+
+
+def lines_of(text: str) -> str:
+    """The text in its lines, every other control character written out."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def one_line(text: str) -> str:
+    """The text on one line."""
+    return lines_of(text).replace("\n", "; ")
+
+
+def one_spaced(text: str) -> str:
+    """The text on one line, each run of white space one space."""
+    return printable(" ".join(text.split()))
