@@ -38,7 +38,7 @@ class Sequence:
     k: Tensor
     v: Tensor
     cuts: tuple[int, ...]
-    spare: int = 0  # slots of the cache that are never filled
+    spare: int = 1  # slots of the cache that are never filled
     scale: float | None = None
 
     @property
@@ -48,6 +48,9 @@ class Sequence:
     @property
     def max_len(self) -> int:
         return max(1, self.k.shape[2] + self.spare)
+
+    def coarse(self) -> float:
+        return COARSE * float(self.v.abs().max())
 
     def spans(self) -> list[tuple[int, int]]:
         ends = [0]
@@ -104,29 +107,30 @@ def alike(*numbers: Any, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Te
     return (tokens([*numbers], dtype=dtype),) * 3
 
 
-# Scores of sharp queries are equal or far apart: weights are 0, 1 or shared evenly, whatever the
-# scale and its rounding.
-SHARP_QUERIES = torch.tensor([0.0, 128.0, -128.0])
-SHARP_KEYS = torch.tensor([0.0, 1.0, -1.0, 2.0])
+# Scores of sharp queries are equal or far apart, yet small enough for exp: weights are 0, 1 or
+# shared evenly, whatever the scale and its rounding.
+SHARP_QUERIES = torch.tensor([0.0, 40.0, -40.0])
+SHARP_KEYS = torch.tensor([0.0, 1.0, -1.0])
+COARSE = 2**-8  # of the greatest value: as a margin where a claim is about which values are read
 
 
 @st.composite
 def sequences(draw: Any, *, batch: Any = (1, 2), kv_heads: Any = (1,), group: Any = (1,),
-              size: Any = (2, 4), length: Any = (1, 6), most_cuts: int = 1, spare: int = 1,
+              size: Any = (2, 4), length: Any = (1, 6), most_cuts: int = 1, spare: int = 2,
               dtypes: Any = (torch.float32,), scales: Any = (None,),
               sharp: bool = False) -> Sequence:  # fmt: skip
     """A sequence; each pair is the least and the most, `most_cuts` the number of chunks."""
     b, d, s = draw(st.integers(*batch)), draw(st.integers(*size)), draw(st.integers(*length))
     heads = draw(st.sampled_from(kv_heads))
     dtype = draw(st.sampled_from(dtypes))
-    ends = draw(st.lists(st.integers(0, s), max_size=most_cuts - 1).map(sorted))
+    ends = sorted(draw(st.sets(st.integers(1, s - 1), max_size=most_cuts - 1))) if s > 1 else []
     q_heads = heads * draw(st.sampled_from(group))
     return Sequence(
         q=draw(grids(b, q_heads, s, d, dtype=dtype, of=SHARP_QUERIES if sharp else GRID)),
         k=draw(grids(b, heads, s, d, dtype=dtype, of=SHARP_KEYS if sharp else GRID)),
         v=draw(grids(b, heads, s, d, dtype=dtype)),
         cuts=tuple(stop - start for start, stop in pairwise([0, *ends, s])),
-        spare=draw(st.integers(0, spare)),
+        spare=draw(st.integers(1, spare)),
         scale=draw(st.sampled_from(scales)),
     )
 
@@ -151,12 +155,6 @@ def output(reply: Reply, answer: Dense, dtype: torch.dtype) -> Tensor:
     return tensor(reply.value, shape=answer.out.shape, dtype=dtype, what="an output", at=reply)
 
 
-def check_output(reply: Reply, answer: Dense, dtype: torch.dtype) -> None:
-    """The output is that of dense attention."""
-    got, what = output(reply, answer, dtype), "the output of dense attention"
-    close(got, answer.out, answer.out_allowed(dtype), what=what, at=reply)
-
-
 def run_chunks(candidate: Any, sequence: Sequence) -> list[Reply]:
     """The chunks one after another, alone on record."""
     candidate.begin_example()
@@ -168,11 +166,16 @@ def run_chunks(candidate: Any, sequence: Sequence) -> list[Reply]:
     return outputs
 
 
-def check_chunks(candidate: Any, sequence: Sequence) -> None:
+def check_chunks(candidate: Any, sequence: Sequence, *, coarse: bool = False) -> None:
     """Each chunk's output is that of dense attention."""
+    what = "the output of dense attention"
     outputs = run_chunks(candidate, sequence)
-    for span, out in zip(sequence.spans(), outputs, strict=True):
-        check_output(out, sequence.answer(*span), sequence.q.dtype)
+    for span, reply in zip(sequence.spans(), outputs, strict=True):
+        answer, dtype = sequence.answer(*span), sequence.q.dtype
+        if coarse:
+            dtype = getattr(reply.value, "dtype", dtype)  # which one it is is R8's
+        allowed = sequence.coarse() if coarse else answer.out_allowed(dtype)
+        close(output(reply, answer, dtype), answer.out, allowed, what=what, at=reply)
 
 
 def own(candidate: Any, sequence: Sequence) -> Tensor:
@@ -191,17 +194,14 @@ def check_repeats(wanted: Tensor, sequence: Sequence, outputs: list[Reply], wher
         close(got, wanted[:, :, start:stop], allowed, what=f"the output {where}", at=out)
 
 
-def check_last_token(candidate: Any, sequence: Sequence) -> None:
-    """All tokens but the last are put in by `update`; the last one attends to them alone."""
-    last = sequence.k.shape[2] - 1
-    program = candidate.program()
-    cache = cache_for(program, sequence)
-    if last:
-        cache.update(*sequence.part(0, last)[1:])
-    out = attend(program, cache, sequence, last, last + 1)
-    program.run()
-    assert cache.value is not None
-    check_output(out, sequence.answer(last, last + 1), sequence.q.dtype)
+def check_last_token(candidate: Any, sequence: Sequence, *, coarse: bool = False) -> None:
+    """Of one pass over the sequence, the output of the last token, which sees all of it."""
+    length = sequence.k.shape[2]
+    [reply] = run_chunks(candidate, replace(sequence, cuts=(length,)))
+    got = output(reply, sequence.answer(0, length), sequence.q.dtype)[:, :, -1:]
+    answer, what = sequence.answer(length - 1, length), "the last query's output"
+    allowed = sequence.coarse() if coarse else answer.out_allowed(sequence.q.dtype)
+    close(got, answer.out, allowed, what=what, at=reply)
 
 
 # What attention computes
@@ -217,7 +217,7 @@ def check_last_token(candidate: Any, sequence: Sequence) -> None:
 @example(Sequence(*alike(0, 1), (2,)))
 @example(Sequence(tokens([[0, 0, 0, 0], [2, 0, 0, 0]]), tokens([[0, 0, 0, 0], [1, 0, 0, 0]]),
                   tokens([[0, 0, 0, 0], [1, 0, 2, 0]]), (2,)))  # fmt: skip
-@given(sequences(kv_heads=(1, 2), length=(1, 7)))
+@given(sequences(batch=(1, 1), length=(1, 7)))
 def test_the_output_is_softmax_attention(candidate, sequence):
     """a query gets the average of the values, weighted by the softmax of its scaled scores"""
     check_last_token(candidate, sequence)
@@ -230,10 +230,12 @@ def test_the_output_is_softmax_attention(candidate, sequence):
     ask="What does the order of heads look like in the weights of the query projection?",
 )
 @example(Sequence(tokens([0], [0], [0], [0]), tokens([0], [0]), tokens([1], [2]), (1,)))
-@given(sequences(kv_heads=(2, 3), group=(2, 3), length=(1, 3), sharp=True))
+@given(
+    sequences(batch=(1, 1), kv_heads=(2, 3), group=(2, 3), length=(1, 3), size=(2, 3), sharp=True)
+)
 def test_a_query_head_reads_the_kv_head_of_its_group(candidate, sequence):
     """query head h reads KV head h // (Hq // Hkv)"""
-    check_last_token(candidate, sequence)
+    check_last_token(candidate, sequence, coarse=True)
 
 
 @behaviour(
@@ -245,7 +247,7 @@ def test_a_query_head_reads_the_kv_head_of_its_group(candidate, sequence):
 @example(Sequence(*alike(0, 1), (2,), scale=0.0))
 @example(Sequence(*alike(0, 1), (2,), scale=-1.0))
 @example(Sequence(*alike(0, 1), (2,), scale=1.0))
-@given(sequences(scales=(0.0, 1.0, -1.0, 2.0, 0.125, -0.3)))
+@given(sequences(batch=(1, 1), scales=(0.0, 1.0, -1.0, 2.0, 0.125, -0.3)))
 def test_a_given_scale_is_used_as_it_is(candidate, sequence):
     """a given scale is used as it is, zero and negative ones too"""
     check_last_token(candidate, sequence)
@@ -271,10 +273,10 @@ LONG = last_of(258, "bfloat16")  # 256 and 257 are one number in bfloat16
 @example(Sequence(tokens([0, 0]), tokens([0, 0]), tokens([0, 1]), (2,)))
 @example(Sequence(tokens([0, 0, 0]), tokens([0, 0, 0]), tokens([0, 0, 1]), (1, 2)))
 @example(LONG)
-@given(sequences(batch=(1, 1), length=(2, 7), most_cuts=2, sharp=True))
+@given(sequences(batch=(1, 1), length=(2, 7), size=(2, 3), most_cuts=2, sharp=True))
 def test_a_query_sees_the_keys_up_to_its_own_position(candidate, sequence):
     """a query sees the keys up to its own position, and none after it"""
-    check_chunks(candidate, sequence)
+    check_chunks(candidate, sequence, coarse=True)
 
 
 @invariant(
@@ -382,9 +384,9 @@ def check_returned(reply: Reply, sequence: Sequence, stop: int) -> None:
     ask="Why is a weight of zero not enough to hide a slot?",
     examples=0.5,
 )
-@example(Sequence(tokens([0]), tokens([0]), tokens([1]), (1,), spare=1), math.nan)
+@example(Sequence(tokens([0]), tokens([0]), tokens([1]), (1,)), math.nan)
 @example(Sequence(tokens([0, 0]), tokens([0, 0]), tokens([1, 1]), (1, 1)), math.inf)
-@example(Sequence(tokens([0]), tokens([0]), tokens([1]), (1,), spare=1), -1e30)
+@example(Sequence(tokens([0]), tokens([0]), tokens([1]), (1,)), -1e30)
 @given(sequences(kv_heads=(1, 2), group=(1, 2), length=(1, 5), most_cuts=3, spare=4),
        st.sampled_from([math.nan, math.inf, -math.inf, 1e30]))  # fmt: skip
 def test_slots_past_the_length_never_matter(candidate, sequence, poison):
@@ -440,8 +442,8 @@ def test_rows_of_a_batch_are_independent(candidate, sequence, powers):
     examples=0.5,
 )
 @example(*[Sequence(tokens([0]), tokens([n]), tokens([n]), (1,)) for n in (1, 2)])
-@given(sequences(length=(2, 3), size=(2, 2), batch=(1, 1), most_cuts=2, spare=0),
-       sequences(length=(2, 3), size=(2, 2), batch=(1, 1), most_cuts=2, spare=0))  # fmt: skip
+@given(sequences(length=(2, 3), size=(2, 2), batch=(1, 1), most_cuts=2),
+       sequences(length=(2, 3), size=(2, 2), batch=(1, 1), most_cuts=2))  # fmt: skip
 def test_two_caches_share_nothing(candidate, one, other):
     """two caches share nothing"""
     both = one, other
@@ -576,7 +578,7 @@ def test_the_cache_fills_to_its_last_slot(candidate, max_len, extra):
     for method in ("update", "attention"):
         candidate.begin_example()
         whole = tokens([*range(1, max_len + 1)])
-        sequence = Sequence(torch.zeros_like(whole), whole, -whole, (max_len - 1, 1))
+        sequence = Sequence(torch.zeros_like(whole), whole, -whole, (max_len - 1, 1), spare=0)
         program = candidate.program()
         cache = cache_for(program, sequence)
         fits = []
@@ -612,7 +614,7 @@ def filling(program: Program, cache: Reply, method: str, part: Any) -> Reply:
 @example(great([200, 0], [-100, 100], [0, 1]), 1.0)
 @example(great([200, 0], [-100, -100], [0, 1]), 1.0)
 @example(great([0, 199, 200], [100, 99, 99], [0, 1, 4]), 1.0)
-@given(sequences(size=(4, 4), most_cuts=3), st.sampled_from([17.0, 8.0, 4.0]))
+@given(sequences(batch=(1, 1), size=(4, 4)), st.sampled_from([17.0, 8.0, 4.0]))
 def test_scores_of_ten_thousand_are_right(candidate, sequence, times):
     """scores of up to 10,000 in either direction give finite and right outputs"""
     check_chunks(candidate, replace(sequence, q=sequence.q * times, k=sequence.k * times))
@@ -672,8 +674,8 @@ def test_an_empty_chunk_changes_nothing(candidate, sequence):
     why="A dimension of one is where a squeeze, a broadcast and a matrix product change meaning.",
     ask="Which dimensions of this code may be 1, and does any line drop one?",
 )
-@example(Sequence(*[torch.ones(2, 1, 2, 1)] * 3, (2,)))
-@given(sequences(batch=(1, 3), kv_heads=(1, 2), size=(1, 1)))
+@example(Sequence(*[torch.ones(1, 1, 1, 1)] * 3, (1,)))
+@given(sequences(batch=(1, 1), size=(1, 1)))
 def test_heads_of_size_one_work(candidate, sequence):
     """heads of size 1 work like any other"""
     check_last_token(candidate, sequence)
@@ -710,8 +712,8 @@ def test_arguments_are_left_as_they_were(candidate, sequence):
 def test_strided_arguments_give_the_same_answer(candidate, sequence, layout):
     """arguments of any strides give the same answer"""
     q, k, v = (layout(x) for x in (sequence.q, sequence.k, sequence.v))
-    sequence = replace(sequence, q=q, k=k, v=v)
-    in_one_piece = own(candidate, sequence)
+    plain = replace(sequence, q=q.contiguous(), k=k.contiguous(), v=v.contiguous())
+    in_one_piece = own(candidate, plain)
     candidate.begin_example()
     program = candidate.program()
     cache = cache_for(program, sequence)
@@ -719,5 +721,5 @@ def test_strided_arguments_give_the_same_answer(candidate, sequence, layout):
     looks = look(program, cache)
     program.run()
     assert cache.value is not None
-    check_repeats(in_one_piece, sequence, [out], "of the same values in one piece")
-    check_cached(looks, sequence, k.shape[2])
+    check_repeats(in_one_piece, plain, [out], "of the same values in one piece")
+    check_cached(looks, plain, k.shape[2])
