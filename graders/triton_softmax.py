@@ -33,8 +33,8 @@ WIDTHS = [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128,
           500, 513, 1023, 1024, 1025, 1500, 2047, 2048, 2049, 3000, 4095, 4096, 4097]  # fmt: skip
 SHAPES_OF_A_ROW = {
     "mixed": "torch.randn({m}, {n}, generator=torch.Generator().manual_seed({seed})) * 4",
-    "rising": "torch.linspace(-30, 30, {n}).expand({m}, {n})",
-    "falling": "torch.linspace(30, -30, {n}).expand({m}, {n})",
+    "rising": "torch.linspace(-60, 60, {n}).expand({m}, {n})",
+    "falling": "torch.linspace(60, -60, {n}).expand({m}, {n})",
     "far below zero": "torch.rand({m}, {n}, generator=torch.Generator().manual_seed({seed})) - 70",
 }
 
