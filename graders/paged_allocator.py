@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hypothesis import example, given
@@ -25,6 +26,7 @@ from harness.suite import (
     stays_level,
     whole_numbers,
 )
+from harness.suite.pictures import block_pool
 
 IDS = "abcde"
 TABLES, COUNTS, FREE, LENGTHS = "tables", "counts", "free", "lengths"
@@ -121,6 +123,16 @@ class Moment:
             for seq, reply in self.looks[TABLES].items()
         }
 
+    def picture(self, model: Model, *marked: int) -> dict[str, Any]:
+        """The pool as it stands after this call, for a report to draw."""
+        return block_pool(
+            self.tables(),
+            self.after,
+            num_blocks=model.num_blocks,
+            block_size=model.block_size,
+            marked=marked,
+        )
+
 
 def play(candidate: Candidate, plan: Plan, *looks: str) -> tuple[Model, list[Moment]]:
     """Run a program in one trip; the moments up to the first call that went another way."""
@@ -204,7 +216,7 @@ def unchanged(before: dict[str, Any], after: dict[str, Any], at: Reply) -> None:
 @example((4, 2, [("allocate", 0, 1), ("fork", 0, 0), ("free", 0, 0), ("allocate", 0, 1)]))
 def test_a_held_block_is_never_handed_out_again(candidate, plan):
     """a held block is never handed out again"""
-    _, moments = play(candidate, plan, TABLES)
+    model, moments = play(candidate, plan, TABLES)
     held: dict[str, list[int]] = {}
     for moment in moments:
         if not moment.went_as_expected():
@@ -213,18 +225,19 @@ def test_a_held_block_is_never_handed_out_again(candidate, plan):
         if moment.fits and moment.call[0] in ("allocate", "append"):
             seq = moment.call[1]
             for block in set(tables[seq]) - set(held.get(seq, [])):
-                _nobody_else_holds(block, seq, tables, moment)
+                _nobody_else_holds(block, seq, moment, model)
         held = tables
 
 
-def _nobody_else_holds(block: int, seq: str, tables: dict[str, list[int]], at: Moment) -> None:
-    for owner, table in tables.items():
+def _nobody_else_holds(block: int, seq: str, at: Moment, model: Model) -> None:
+    for owner, table in at.tables().items():
         if owner != seq and block in table:
             raise Broke(
                 f"block {block} to stay with sequence {owner!r}",
                 f"block {block}, given to sequence {seq!r} as well",
                 at=at.looks[TABLES][seq],
                 also=[at.looks[TABLES][owner]],
+                picture=at.picture(model, block),
             )
 
 
@@ -238,7 +251,7 @@ def _nobody_else_holds(block: int, seq: str, tables: dict[str, list[int]], at: M
 @example((4, 2, [("allocate", 0, 1), ("fork", 0, 0), ("append", 1, 1)]))
 def test_counts_are_the_tables_a_block_stands_in(candidate, plan):
     """a block's count is the number of tables it stands in"""
-    _, moments = play(candidate, plan, TABLES, COUNTS)
+    model, moments = play(candidate, plan, TABLES, COUNTS)
     for moment in moments:
         if not moment.went_as_expected():
             return
@@ -251,6 +264,7 @@ def test_counts_are_the_tables_a_block_stands_in(candidate, plan):
                 what=f"the count of block {block}",
                 at=reply,
                 also=tables,
+                picture=partial(moment.picture, model, block),
             )
 
 
@@ -276,6 +290,7 @@ def test_free_and_held_blocks_make_up_the_pool(candidate, plan):
             what="free blocks",
             at=reply,
             also=moment.looks[TABLES].values(),
+            picture=partial(moment.picture, model),
         )
 
 
@@ -321,7 +336,7 @@ def test_a_table_fits_its_tokens(candidate, plan):
 def test_every_sequence_reads_back_its_own_tokens(candidate, plan):
     """every sequence reads back the tokens it wrote"""
     model, moments = play(candidate, plan, TABLES)
-    engine = Engine(model.block_size)
+    engine = Engine(model)
     for moment in moments:
         if not moment.went_as_expected():
             return
@@ -333,8 +348,9 @@ def test_every_sequence_reads_back_its_own_tokens(candidate, plan):
 class Engine:
     """Memory by (block, slot), written the way a model runner would after each call."""
 
-    def __init__(self, block_size: int) -> None:
-        self.block_size = block_size
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.block_size = model.block_size
         self.memory: dict[tuple[int, int], str] = {}
         self.tokens: dict[str, list[str]] = {}
 
@@ -380,7 +396,13 @@ class Engine:
             stored = "nothing" if found is None else f"token {found[1:]} of sequence {found[0]!r}"
             at = moment.looks[TABLES][seq]
             others = [r for other, r in moment.looks[TABLES].items() if other != seq]
-            raise Broke(f"{where} in its slot, as written", f"{stored} there", at=at, also=others)
+            raise Broke(
+                f"{where} in its slot, as written",
+                f"{stored} there",
+                at=at,
+                also=others,
+                picture=moment.picture(self.model, *(slot[:1] if slot else ())),
+            )
 
 
 def copies(reply: Reply) -> list[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from harness.suite.calls import Broke
@@ -9,11 +10,23 @@ from harness.suite.candidate import Reply
 from harness.suite.script import show
 
 
-def equal(got: Any, wanted: Any, *, what: str = "", at: Any = None, also: Any = ()) -> None:
-    """Break unless `got` is `wanted`; a list and a tuple of the same items are one answer."""
+def equal(
+    got: Any,
+    wanted: Any,
+    *,
+    what: str = "",
+    at: Any = None,
+    also: Any = (),
+    picture: Callable[[], dict[str, Any]] | None = None,
+) -> None:
+    """Break unless `got` is `wanted`; a list and a tuple of the same items are one answer.
+
+    `picture` is asked for what a report may draw, only when it breaks.
+    """
     if plain(got) != plain(wanted):
         name = f"{what}: " if what else ""
-        raise Broke(f"{name}{show(wanted)}", f"{show(got)}", at=at, also=also)
+        drawn = picture() if picture is not None else None
+        raise Broke(f"{name}{show(wanted)}", f"{show(got)}", at=at, also=also, picture=drawn)
 
 
 def plain(value: Any) -> Any:
