@@ -24,8 +24,8 @@ RECORDS = {"verify": ("tokens", "num_accepted")}
 DRAWS = 65_536
 FINE_DRAWS = 262_144  # for chances of 2^-12 and 2^-13
 SIXTEENTHS = 16  # rows are sixteenths: exact in every dtype, and their sums are
-FEWER = 0.4
-COUNTED = 0.06  # share of the examples for checks that count: each example is 65,536 draws
+FEWER = 0.3
+COUNTED = 0.04  # share of the examples for checks that count: each example is 65,536 draws
 LARGE = 131_072  # a vocabulary
 HALF = (torch.bfloat16, torch.float16)
 DTYPES = (torch.float32, *HALF)
@@ -592,9 +592,7 @@ def same(one: Answer, other: Answer, wanted: bool, what: str) -> None:
 @given(batches())
 def test_the_arguments_stay_as_they_were(candidate, batch):
     """verify leaves its arguments as they were"""
-    program = candidate.program()
-    program.verify(*tensors(batch), program.generator(0))
-    program.run()
+    verified(candidate, tensors(batch))
 
 
 # legal but unkind
@@ -770,7 +768,7 @@ def test_half_precision_draws_every_token(candidate, dtype, seed):
     why="At 131,072 tokens a flat row has 1/131,072 a token: below the constants that are added "
     "for safety, and ids are above what 16 bits hold.",
     ask="How much memory does a step take at this vocabulary, and which tensors make it up?",
-    examples=COUNTED,
+    examples=COUNTED / 4,
 )
 @each(DTYPES)
 @given(st.sampled_from(DTYPES))

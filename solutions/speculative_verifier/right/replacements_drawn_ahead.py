@@ -35,18 +35,19 @@ def verify(draft_tokens, draft_probs, target_probs, generator=None):
     residual = torch.relu(p - q)
     empty = residual.amax(dim=-1, keepdim=True) == 0
     weights = torch.where(empty, p, residual)
-    race = -torch.log1p(-torch.rand(B, K + 1, V, generator=generator, dtype=torch.float64))
+    noise = torch.rand(B, K + 1, V, generator=generator, dtype=torch.float64, device=p.device)
+    race = -torch.log1p(-noise)
     winner = torch.where(weights > 0, race / weights, float("inf")).argmin(-1)  # (B, K + 1)
 
     x = torch.cat([draft_tokens, torch.zeros_like(winner[:, :1])], dim=1)
     p_x = p.gather(-1, x[..., None])[..., 0]
     q_x = q.gather(-1, x[..., None])[..., 0]
     threshold = torch.where(q_x == 0, 0.0, p_x / q_x)  # what the draft can't draw is refused
-    rejected = torch.rand(B, K + 1, generator=generator) >= threshold
+    rejected = torch.rand(B, K + 1, generator=generator, device=p.device) >= threshold
     rejected[:, K] = True
     first = rejected.int().argmax(dim=1, keepdim=True)  # (B, 1)
 
-    index = torch.arange(K + 1).expand(B, -1)
+    index = torch.arange(K + 1, device=p.device).expand(B, -1)
     tokens = torch.where(index < first, x, winner)
     tokens[index > first] = -1
     return Verified(tokens, first[:, 0])

@@ -18,7 +18,7 @@ def _validated(logits, p):
             raise ValueError("p must be a float or [B]")
         p = p.double()
     else:
-        p = torch.full((B,), float(p), dtype=torch.float64)
+        p = torch.full((B,), float(p), dtype=torch.float64, device=logits.device)
     if torch.isnan(p).any() or (p <= 0).any() or (p > 1).any():
         raise ValueError("p must lie in (0, 1]")
     x = logits.float()
@@ -41,7 +41,7 @@ def _filtered(x, p):
         high = torch.where(enough, middle, high)
         low = torch.where(enough, low, middle)
     # a key that no token has may be kept too: whatever lies at or above `high` is kept
-    probs = torch.where((key >= high[:, None]) & (x > -torch.inf), probs, torch.zeros(()))
+    probs = torch.where((key >= high[:, None]) & (x > -torch.inf), probs, 0.0)
     return probs / probs.sum(1, keepdim=True)
 
 
@@ -58,6 +58,6 @@ def sample(logits, *, p=1.0, temperature=1.0, generator=None):
         return best.int().argmax(dim=1)
     x = (x - x.max(dim=1, keepdim=True).values) / temperature
     probs = _filtered(x, p)
-    noise = torch.rand(probs.shape, generator=generator, dtype=torch.float64)
+    noise = torch.rand(probs.shape, generator=generator, dtype=torch.float64, device=probs.device)
     gumbel = -torch.log(-torch.log(noise))
     return (probs.double().log() + gumbel).argmax(dim=1).int()

@@ -15,8 +15,9 @@ def sample(logits, *, p=1.0, temperature=1.0, generator=None):
         return logits.max(dim=1).indices if logits.shape[0] else torch.zeros(0, dtype=torch.long)
     probs = _filter((logits - logits.amax(1, keepdim=True)).div(temperature), p)
     cdf = probs.cumsum(1)
-    u = torch.rand(logits.shape[0], 1, generator=generator, dtype=torch.float64) * cdf[:, -1:]
-    return (cdf <= u).sum(1)
+    shape = logits.shape[0], 1
+    u = torch.rand(shape, generator=generator, dtype=torch.float64, device=cdf.device)
+    return (cdf <= u * cdf[:, -1:]).sum(1)
 
 
 def _filter(logits, p):
@@ -54,7 +55,7 @@ def _arguments(logits, p):
         if tuple(p.shape) != (rows,):
             raise ValueError("one p a row")
     else:
-        p = torch.full((rows,), p, dtype=torch.float64)
+        p = torch.full((rows,), p, dtype=torch.float64, device=logits.device)
     p = p.to(torch.float64)
     if not bool(((p > 0) & (p <= 1)).all()):
         raise ValueError("p outside (0, 1]")
