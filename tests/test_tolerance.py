@@ -65,3 +65,25 @@ def test_the_sign_of_zero_is_a_bit_and_every_nan_is_one():
     one = torch.tensor([0.0, math.nan, 1.0], dtype=torch.bfloat16)
     other = torch.tensor([-0.0, -math.nan, 1.0], dtype=torch.bfloat16)
     assert same_bits(one, other).tolist() == [False, True, True]
+
+
+def test_the_picture_shows_the_dimension_in_which_the_fault_stands_out():
+    wanted = torch.zeros(2, 5, 3, dtype=torch.float64)
+    got = wanted.clone()
+    got[:, 3] = 4.0
+    got[0, 1, 0] = math.nan
+    with pytest.raises(Broke) as broken:
+        close(got, wanted, 0.5, at=None)
+    assert broken.value.picture == {
+        "kind": "errors",
+        "along": "index in dimension 1 of [2, 5, 3]",
+        "values": [0.0, None, 0.0, 4.0, 0.0],
+        "allowed": [0.5, 0.5, 0.5, 0.5, 0.5],
+        "width": 1,
+    }
+
+
+def test_one_value_alone_has_no_picture():
+    with pytest.raises(Broke) as broken:
+        close(torch.ones(1), torch.zeros(1), 0.5, at=None)
+    assert broken.value.picture is None

@@ -76,7 +76,7 @@ def grade_command(
 
 
 def _say_found(entries: list[Entry], puzzles: list[Puzzle]) -> None:
-    from harness.suite.script import printable
+    from harness.suite.printable import printable
 
     people = len({entry.candidate for entry in entries})
     counts = Counter(entry.slug for entry in entries)
@@ -132,7 +132,7 @@ def _at_once(device: str) -> int:
 
 def _say_table(store: Store, entries: list[Entry]) -> None:
     from harness.results import BROKE
-    from harness.suite.script import printable
+    from harness.suite.printable import printable
 
     wanted = {(entry.candidate, entry.slug) for entry in entries}
     for stored in store.all():

@@ -8,7 +8,8 @@ from harness.remote.faults import CandidateFault, Fault, Kind
 from harness.results import Finding
 from harness.suite.calls import Broke, Call, Record
 from harness.suite.candidate import Candidate
-from harness.suite.script import imports, printable, script, show
+from harness.suite.printable import printable
+from harness.suite.script import imports, script, show
 
 MAX_PRINTED_CHARS = 2000
 

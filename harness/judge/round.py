@@ -17,7 +17,7 @@ from harness.results import VERSION, Check, Result, Run
 from harness.results import Problem as ProblemFacts
 from harness.results import Submission as SubmissionFacts
 from harness.sandbox.base import Sandbox, Spec
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 __all__ = ["PRACTICE_SEED", "NoSuchCheck", "Options", "grade", "grade_and_keep", "open_session"]
 

@@ -15,7 +15,7 @@ from harness.render.report import Audience
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, HELD, Check, Result
 from harness.scorecard import NO_SIGNAL, Level
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 STATUS = {HELD: "passed", BROKE: "failed"}
 

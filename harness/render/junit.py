@@ -10,7 +10,7 @@ from harness.render.plain import lines_of
 from harness.render.report import counts
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, NOT_ASSESSED, Check, Result
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 
 def junit(results: list[Result]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 
 def lines_of(text: str) -> str:

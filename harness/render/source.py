@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 MOST_LINES = 26  # beside one finding
 MOST_CHARS = 160  # of one line

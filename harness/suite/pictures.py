@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from harness.suite.script import printable
+from harness.suite.printable import printable
 
 MOST_BLOCKS = 64
 MOST_SEQUENCES = 12

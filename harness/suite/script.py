@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.border.values import DType, Object
 from harness.suite.calls import PENDING, Call
+from harness.suite.printable import printable
 from harness.suite.statistics import tally, times
 
 MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
@@ -40,16 +41,6 @@ def imports(calls: list[Call]) -> list[str]:
     if NOT_FINITE.search(text):
         wanted.append("from math import inf, nan")
     return wanted
-
-
-def printable(text: str) -> str:
-    """Text of the candidate's with everything written out that a terminal or page would obey."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
 
 
 def _name(position: int) -> str:

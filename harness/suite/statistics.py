@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from harness.suite.calls import Broke
+from harness.suite.pictures import distribution
 
 COMPARISONS_A_CHECK = 10_000
 ALARM = 1e-9 / COMPARISONS_A_CHECK  # of one comparison, all its outcomes together
@@ -107,12 +108,7 @@ def expect_draws(
         f"{named}{drawn_as} {found}{where}{_written(got)}",
         at=at,
         also=also,
-        picture={
-            "kind": "distribution",
-            "wanted": [[str(key), float(law.get(key, 0.0))] for key in got],
-            "got": [[str(key), value] for key, value in got.items()],
-            "draws": draws,
-        },
+        picture=distribution(law, got, draws=draws),
     )
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from harness.suite.calls import Broke
+from harness.suite.pictures import errors
 from harness.suite.script import show
 
 
@@ -55,6 +56,7 @@ def close(
         f"allowed {float(allowed[worst]):.1g}",
         at=at,
         also=also,
+        picture=_picture((got - wanted).abs().masked_fill(off == 0, 0.0), allowed, off),
     )
 
 
@@ -82,3 +84,26 @@ def _times_allowed(got: Tensor, wanted: Tensor, allowed: Tensor) -> Tensor:
 
 def _number(value: Tensor) -> str:
     return f"{float(value):.7g}"
+
+
+def _picture(error: Tensor, allowed: Tensor, off: Tensor) -> dict[str, Any] | None:
+    """The worst error at each position of the dimension that tells most where the fault is.
+
+    That is the one of which the smallest part is wrong: one token of many, one channel of many.
+    """
+    many = [dim for dim in range(off.ndim) if off.shape[dim] > 1]
+    if not many or not bool(allowed.isfinite().all()):
+        return None
+
+    def part_wrong(dim: int) -> float:
+        return float((_along(off, dim).amax(1) > 1).double().mean())
+
+    dim = min(many, key=lambda dim: (part_wrong(dim), -off.shape[dim]))
+    worst = _along(off, dim).argmax(1, keepdim=True)
+    values, limits = (_along(t, dim).gather(1, worst).flatten().tolist() for t in (error, allowed))
+    return errors(values, limits, along=f"index in dimension {dim} of {list(off.shape)}")
+
+
+def _along(values: Tensor, dim: int) -> Tensor:
+    """One row a position of this dimension."""
+    return values.movedim(dim, 0).reshape(values.shape[dim], -1)
