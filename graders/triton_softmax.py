@@ -19,6 +19,7 @@ from harness.suite.kernels import (
     shares_nothing_written,
     stays_inside,
 )
+from harness.suite.layouts import expanded, sliced, transposed
 from harness.suite.tensors import made
 from harness.suite.tolerance import close, identical, tensor
 
@@ -65,12 +66,8 @@ def rows_of(rows: int, cols: int) -> Any:
 # layouts: the same values, laid out in other ways
 
 
-def transposed(x: Tensor) -> Tensor:
-    return x.t().contiguous().t()
-
-
-def sliced(x: Tensor, row_step: int = 2, col_step: int = 3) -> Tensor:
-    """Rows and columns of a larger matrix whose other entries are NaN."""
+def picked(x: Tensor, row_step: int, col_step: int) -> Tensor:
+    """Rows and columns of a larger matrix whose other entries are NaN, from its second row on."""
     rows, cols = x.shape
     whole = torch.full((1 + rows * row_step, 2 + cols * col_step), NAN, dtype=x.dtype)
     view = whole[1 : 1 + rows * row_step : row_step, 1 : 1 + cols * col_step : col_step]
@@ -80,19 +77,15 @@ def sliced(x: Tensor, row_step: int = 2, col_step: int = 3) -> Tensor:
 
 def left_part(x: Tensor) -> Tensor:
     """The first columns of a wider matrix."""
-    return sliced(x, 1, 1)
+    return picked(x, 1, 1)
 
 
 def every_third_column(x: Tensor) -> Tensor:
-    return sliced(x, 1, 3)
+    return picked(x, 1, 3)
 
 
 def every_second_row(x: Tensor) -> Tensor:
-    return sliced(x, 2, 1)
-
-
-def one_row_for_all(x: Tensor) -> Tensor:
-    return x[:1].clone().expand(x.shape[0], x.shape[1])
+    return picked(x, 2, 1)
 
 
 def one_column_for_all(x: Tensor) -> Tensor:
@@ -106,13 +99,13 @@ def windows(x: Tensor) -> Tensor:
     return flat.as_strided((rows, cols), (1, 1))
 
 
-def sliced_and_transposed(x: Tensor) -> Tensor:
-    return sliced(x.t(), 1, 2).t()
+def picked_and_transposed(x: Tensor) -> Tensor:
+    return picked(x.t(), 1, 2).t()
 
 
-LAYOUTS = [transposed, sliced, left_part, every_third_column, every_second_row, one_row_for_all,
-           one_column_for_all, windows, sliced_and_transposed]  # fmt: skip
-WITH_GAPS = [sliced, left_part, every_third_column, every_second_row, sliced_and_transposed]
+LAYOUTS = [transposed, sliced, left_part, every_third_column, every_second_row, expanded,
+           one_column_for_all, windows, picked_and_transposed]  # fmt: skip
+WITH_GAPS = [sliced, left_part, every_third_column, every_second_row, picked_and_transposed]
 
 
 def laid_out(values: Any, layouts: Any = LAYOUTS) -> Any:
@@ -211,7 +204,7 @@ def test_any_width_works(candidate: Candidate, x: Tensor) -> None:
 @example(transposed(torch.tensor([[0.0, 1.0], [5.0, 2.0], [3.0, 7.0]])))
 @example(every_third_column(torch.tensor([[0.0, 1.0, 3.0], [5.0, 2.0, 4.0]])))
 @example(left_part(torch.tensor([[0.0, 1.0, 3.0], [5.0, 2.0, 4.0]])))
-@example(one_row_for_all(torch.tensor([[0.0, 1.0, 3.0], [0.0, 0.0, 0.0]])))
+@example(expanded(torch.tensor([[0.0, 1.0, 3.0], [0.0, 0.0, 0.0]])))
 @example(made("torch.linspace(-9, 9, 6000).reshape(3000, 2).t()"))
 @example(made("torch.linspace(9, -9, 9200).reshape(2, 4600)[:, ::2]"))
 def test_any_strides_work(candidate: Candidate, x: Tensor) -> None:
