@@ -97,10 +97,11 @@ def _digest(client: Any, tag: str) -> str:
 
 
 def _forget(client: Any, digest: str) -> None:
-    """Remove the image that had the tag before; one in use stays."""
+    """Remove the image that had the tag before; one in use stays, a large one takes its time."""
     import docker
+    import requests
 
-    with contextlib.suppress(docker.errors.APIError):
+    with contextlib.suppress(docker.errors.APIError, requests.RequestException):
         client.remove_image(digest)
 
 
