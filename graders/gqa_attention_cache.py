@@ -254,11 +254,13 @@ def test_a_given_scale_is_used_as_it_is(candidate, sequence):
 
 
 def last_of(length: int, dtype: str) -> Sequence:
-    """Equal scores, and one value that is not 0: the last token's."""
-    zeros = made(f"torch.zeros(1, 1, {length}, 2, dtype=torch.{dtype})")
-    v = made(f"(torch.arange({2 * length}) // 2 == {length - 1}).to(torch.{dtype})"
-             f".reshape(1, 1, {length}, 2)")  # fmt: skip
-    return Sequence(zeros, zeros, v, (length,))
+    """Every query asks for the last token, whose key and value are the only ones that are not 0."""
+    shape = f"1, 1, {length}, 2"
+    q = made(f"torch.full(({shape}), 40.0, dtype=torch.{dtype})")
+    k = made(
+        f"(torch.arange({2 * length}) // 2 == {length - 1}).to(torch.{dtype}).reshape({shape})"
+    )
+    return Sequence(q, k, k, (length,))
 
 
 LONG = last_of(258, "bfloat16")  # 256 and 257 are one number in bfloat16
