@@ -11,7 +11,7 @@ from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
-from hypothesis.errors import Flaky, HypothesisException, StopTest, UnsatisfiedAssumption
+from hypothesis.errors import Flaky, StopTest, UnsatisfiedAssumption
 
 from harness.judge.budget import HANG_LIMIT_S, HANGS_A_CHECK, Budget
 from harness.remote.faults import CandidateFault, Kind, TimeSpent
@@ -63,7 +63,7 @@ class Examples:
                 self.count += 1
             try:
                 return check(*args, **kwargs)
-            except (*PASSES_THROUGH, HypothesisException):
+            except PASSES_THROUGH:
                 raise
             except Exception as error:
                 self._keep(error)
