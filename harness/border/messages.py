@@ -34,6 +34,7 @@ class Limits(Message, frozen=True):
     processes: int
     open_files: int
     threads: int
+    alone: bool  # temporary folders and control group are this sandbox's own, down to the last file
 
 
 class Hello(Message, frozen=True):

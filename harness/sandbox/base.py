@@ -88,7 +88,7 @@ def worker_environment(spec: Spec) -> dict[str, str]:
     }
 
 
-def process_limits(spec: Spec, *, count_processes: bool) -> Limits:
+def process_limits(spec: Spec, *, count_processes: bool, alone: bool = False) -> Limits:
     """What the warm parent enforces on each process.
 
     Processes are counted by the kernel per user, so only in a user namespace of its own; elsewhere
@@ -102,4 +102,5 @@ def process_limits(spec: Spec, *, count_processes: bool) -> Limits:
         processes=spec.processes if count_processes else 0,
         open_files=spec.open_files,
         threads=spec.threads,
+        alone=alone,
     )

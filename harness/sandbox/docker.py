@@ -118,7 +118,7 @@ class DockerRunning:
         self._sock = sock
         self._demux = Demux()
         self.link = Link(sock, self._demux)
-        self.limits: Limits = process_limits(spec, count_processes=False)
+        self.limits: Limits = process_limits(spec, count_processes=False, alone=True)
         self.expected_facts = container.expected_facts(runtime)
         self._refused: CannotStart | None = None
         self._ending: Ending | None = None

@@ -22,6 +22,7 @@ import msgspec
 from harness.border.frames import PREFIX, TO_CHILD, TO_PARENT, BadFrame, read_prefix
 from harness.border.messages import (
     PROTOCOL,
+    Ended,
     Fork,
     Forked,
     FromJudgeToParent,
@@ -34,11 +35,12 @@ from harness.border.messages import (
     Usage,
     Used,
 )
-from harness.worker import processes, stream
+from harness.worker import folders, processes, stream, usage
 from harness.worker.process import Process
 
 CHUNK = 1 << 20
 CLOSING_S = 0.2
+KEPT = (".triton",)  # compiled kernels, by content
 
 
 def main() -> None:
@@ -79,18 +81,18 @@ class Parent:
         child = self._child
         watched = [self._requests, self._woken]
         if child is not None:
-            watched += [child.stream, child.output] if child.printing else [child.stream]
+            watched += [child.stream.fileno(), *([child.output] if child.printing else [])]
         ready, _, _ = select.select(watched, [], [])
         if self._woken in ready:
             os.read(self._woken, 4096)
         if child is not None and child.output in ready:
             child.drain()
-        if child is not None and child.stream in ready:
+        if self._requests in ready:
+            self._request()  # first: a child may answer without end, and has to be ended then
+        elif child is not None and child.stream.fileno() in ready:
             self._relay_answer(child)
         elif child is not None and (child.flooded or child.is_gone()):
             self._finish(child)
-        elif self._requests in ready:
-            self._request()
 
     def _request(self) -> None:
         raw = stream.read_exactly(self._requests, PREFIX.size)
@@ -103,15 +105,15 @@ class Parent:
 
     def _pass_on(self, raw: bytearray, left: int) -> None:
         """Hand a frame to the child; one that no longer reads it is not waited for by the judge."""
-        target = self._child.stream if self._child is not None else -1
+        target = self._child.stream if self._child is not None else None
         pieces = [raw]
         while True:
             for piece in pieces:
                 try:
-                    if target >= 0:
-                        stream.write_all(target, piece)
+                    if target is not None:
+                        stream.send_all(target, piece, self._requests)
                 except OSError:
-                    target = -1  # the child is gone: swallow the rest, its end is reported next
+                    target = None  # the child is gone: swallow the rest, its end is reported next
             if not left:
                 return
             pieces = [stream.read_exactly(self._requests, min(left, CHUNK))]
@@ -123,15 +125,16 @@ class Parent:
         elif isinstance(message, Fork):
             assert self._limits is not None
             if self._child is not None:
-                self._child.end()
+                self._end(self._child)
             own = [self._requests, self._answers, self._woken, self._wake]
             self._child = Process.start(self._limits, own)
             self._tell(Forked())
         elif isinstance(message, Kill) and self._child is not None:
             self._finish(self._child)
         elif isinstance(message, Usage) and self._child is not None:
-            pid = self._child.pid
-            self._tell(Used(processes.cpu_ns(pid), processes.peak_bytes(pid)))
+            assert self._limits is not None
+            pid, alone = self._child.pid, self._limits.alone
+            self._tell(Used(usage.cpu_ns(pid, alone=alone), usage.peak_bytes(pid)))
 
     def _prepare(self, hello: Hello) -> Ready | NotReady:
         if hello.protocol != PROTOCOL:
@@ -153,11 +156,13 @@ class Parent:
 
     def _relay_answer(self, child: Process) -> None:
         try:
-            raw = stream.read_exactly(child.stream, PREFIX.size)
+            raw = stream.receive_exactly(child.stream, PREFIX.size, self._requests)
             prefix = read_prefix(raw)
             if prefix.channel != TO_CHILD:
                 raise BadFrame("a frame for another reader")
-            body = stream.read_exactly(child.stream, prefix.body_bytes)
+            body = stream.receive_exactly(child.stream, prefix.body_bytes, self._requests)
+        except stream.Interrupted:
+            return  # to end it, as a rule: part of a frame, and the time for it is over
         except (stream.Closed, OSError):
             self._finish(child, "" if child.ends_within(CLOSING_S) else "it closed its stream")
         except BadFrame as error:
@@ -168,7 +173,17 @@ class Parent:
 
     def _finish(self, child: Process, bad_frame: str = "") -> None:
         self._child = None
-        self._tell(child.end(bad_frame))
+        self._tell(self._end(child, bad_frame))
+
+    def _end(self, child: Process, bad_frame: str = "") -> Ended:
+        """End a process and what it left in its folders, so that the next one finds them new."""
+        ended = child.end(bad_frame)
+        own = [os.environ.get("TMPDIR", "")]
+        if self._limits is not None and self._limits.alone:
+            own += ["/tmp", "/dev/shm"]
+        for folder in filter(None, own):
+            folders.empty(Path(folder), keep=KEPT)
+        return ended
 
     def _tell(self, message: Message) -> None:
         stream.write_message(self._answers, TO_PARENT, message, [])

@@ -6,7 +6,6 @@ import contextlib
 import mmap
 import os
 import resource
-import shutil
 import signal
 import socket
 import sys
@@ -15,8 +14,9 @@ import time
 from pathlib import Path
 
 from harness.border.messages import Ended, Limits
-from harness.worker import processes, stream
+from harness.worker import folders, processes
 from harness.worker.child import STEP, Child
+from harness.worker.stream import Closed
 
 CHUNK = 1 << 20
 OUTPUT_HEAD_BYTES = 16 * 1024
@@ -27,9 +27,15 @@ class Process:
     """A candidate's process, its two pipes and its folder."""
 
     def __init__(
-        self, pid: int, stream_fd: int, output: int, folder: Path, progress: mmap.mmap, limit: int
+        self,
+        pid: int,
+        stream: socket.socket,
+        output: int,
+        folder: Path,
+        progress: mmap.mmap,
+        limit: int,
     ) -> None:
-        self.pid, self.stream, self.output = pid, stream_fd, output
+        self.pid, self.stream, self.output = pid, stream, output
         self.flooded = False
         self.printing = True  # until its end of the pipe is closed
         self._folder, self._progress, self._limit = folder, progress, limit
@@ -53,13 +59,13 @@ class Process:
                 ours.close()
                 _become_child(limits, [*close, printed], printing, folder)
                 Child(theirs.fileno(), folder, progress).serve()
-            except stream.Closed:
+            except Closed:
                 os._exit(0)
             finally:
                 os._exit(SETUP_FAILED)
         theirs.close()
         os.close(printing)
-        return cls(pid, ours.detach(), printed, folder, progress, limits.output_bytes)
+        return cls(pid, ours, printed, folder, progress, limits.output_bytes)
 
     def is_gone(self) -> bool:
         """Whether the process itself has ended, whatever it left behind."""
@@ -92,9 +98,9 @@ class Process:
         status = processes.end_all(self.pid)
         status = status if self._status is None else self._status
         self.drain()
-        os.close(self.stream)
+        self.stream.close()
         os.close(self.output)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        folders.remove(self._folder)
         code = os.waitstatus_to_exitcode(status)
         [step] = STEP.unpack(self._progress[:])
         return Ended(
@@ -112,6 +118,7 @@ def _become_child(limits: Limits, close: list[int], printing: int, folder: Path)
     """Turn the fresh fork into a limited process with captured output and its own folder."""
     os.setsid()
     processes.die_with_parent()
+    processes.give_up_privileges()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for fd in close:

@@ -1,8 +1,10 @@
-"""Reading and writing whole frames on the worker's side, with blocking file descriptors."""
+"""Reading and writing whole frames on the worker's side, and when to give that up."""
 
 from __future__ import annotations
 
 import os
+import select
+import socket
 
 from harness.border.frames import PREFIX, Prefix, frame, read_prefix
 from harness.border.messages import Message, encode
@@ -30,6 +32,41 @@ def write_all(fd: int, piece: bytes | bytearray) -> None:
     view = memoryview(piece)
     while view:
         view = view[os.write(fd, view) :]
+
+
+class Interrupted(Exception):
+    """The judge has something to say, or is gone; what was being read is not worth finishing."""
+
+
+def receive_exactly(sock: socket.socket, size: int, judge: int) -> bytearray:
+    """Read `size` bytes from a candidate's process, but give up as soon as the judge is heard."""
+    buffer = bytearray(size)
+    view = memoryview(buffer)
+    while view:
+        try:
+            got = sock.recv_into(view, 0, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            if judge in select.select([sock.fileno(), judge], [], [])[0]:
+                raise Interrupted from None
+            continue
+        if not got:
+            raise Closed
+        view = view[got:]
+    return buffer
+
+
+def send_all(sock: socket.socket, piece: bytes | bytearray, judge: int) -> None:
+    """Write to a process that may never read; raise `Closed` when the judge is gone."""
+    view = memoryview(piece)
+    while view:
+        try:
+            view = view[sock.send(view, socket.MSG_DONTWAIT) :]
+        except BlockingIOError:
+            waiting = select.poll()
+            waiting.register(sock, select.POLLOUT)
+            waiting.register(judge, 0)  # its end alone: more of the frame is always there to read
+            if any(fd == judge for fd, _ in waiting.poll()):
+                raise Closed from None
 
 
 def read_frame(fd: int) -> tuple[Prefix, bytearray, bytearray]:

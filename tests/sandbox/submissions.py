@@ -101,7 +101,7 @@ CASES = [
     # memory
     Case("one-huge-allocation", "return len(bytearray(1 << 36))", (MEMORY,)),
     Case("memory-by-and-by", "kept = []\nwhile True:\n    kept.append(bytearray(1 << 20))",
-         (MEMORY,)),
+         (MEMORY,), limit_s=5.0),
     Case("unbounded-recursion", """
          sys.setrecursionlimit(1 << 30)
          def deeper(): return deeper()
