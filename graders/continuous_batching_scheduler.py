@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.suite import Broke, behaviour, edge, holds, invariant, refused
+from harness.suite.pictures import timeline
 
 NAMES = ("kiwi", "apple", "plum", "fig", "mango", "date")  # arrival is not the alphabet's order
 LOOKS = ("num_free_blocks", "running", "waiting")
@@ -320,11 +321,29 @@ class Moment:
     seen: dict[str, Any]
     reply: Any
     looks: dict[str, Any]
+    steps: list[tuple[Book, Step]]  # all of the run, shared; the first `num_steps` are up to here
+    num_steps: int
 
     def holds(self, condition: bool, wanted: str, got: str, *looks: str) -> None:
         """Break unless the condition holds, showing this call and these looks after it."""
         shown = [self.reply, *(self.looks[look] for look in looks)]
-        holds(condition, wanted, got, at=shown[-1], also=shown[:-1])
+        holds(condition, wanted, got, at=shown[-1], also=shown[:-1], picture=self.picture)
+
+    def picture(self) -> dict[str, Any]:
+        """The schedule up to this call, for a report to draw; its last step is marked."""
+        steps = self.steps[: self.num_steps]
+        names = dict.fromkeys(name for book, _ in steps for name in book.requests)
+        rows = {name: [did(name, book, step) for book, step in steps] for name in names}
+        return timeline(rows, marked=[(name, self.num_steps - 1) for name in self.step.scheduled])
+
+
+def did(name: str, before: Book, step: Step) -> tuple[str, str]:
+    """What one request did in one step, and with how many tokens."""
+    if name in step.preempted:
+        return "stops", ""
+    if name in step.scheduled:
+        return "runs", str(step.scheduled[name])
+    return ("waits", "") if name in before.requests else ("", "")
 
 
 class Play:
@@ -344,6 +363,7 @@ class Play:
         self._program = candidate.program(echo=False)
         self._made = self._program.Scheduler(**asdict(limit))
         self._planned: list[tuple[Any, ...]] = []
+        self._steps: list[tuple[Book, Step]] = []
 
     def ask(self, call: str, *arguments: Any, error: str = "") -> None:
         """Plan one call, which must raise `error` if that is given, and the looks after it."""
@@ -395,6 +415,7 @@ class Play:
         elif call == "schedule":
             step = as_step(reply)
             self.book.schedule(step)
+            self._steps.append((before, step))
         elif call == "update":
             finished = as_names(reply)
             self.book.update(finished)
@@ -406,7 +427,8 @@ class Play:
             self.book.forget(arguments[0])
         seen = {name: as_look(name, look) for name, look in looks.items()}
         call = "" if error else call
-        return Moment(call, arguments, before, self.book, step, finished, seen, reply, looks)
+        return Moment(call, arguments, before, self.book, step, finished, seen, reply, looks,
+                      self._steps, len(self._steps))  # fmt: skip
 
 
 def moments(candidate: Any, work: Workload, *looks: str, empty_steps: bool = False) -> Any:

@@ -36,10 +36,19 @@ def plain(value: Any) -> Any:
     return (type(value) is bool, value) if isinstance(value, (bool, int)) else value
 
 
-def holds(condition: bool, wanted: str, got: str, *, at: Any = None, also: Any = ()) -> None:
-    """Break with these words unless the condition holds."""
+def holds(
+    condition: bool,
+    wanted: str,
+    got: str,
+    *,
+    at: Any = None,
+    also: Any = (),
+    picture: Callable[[], dict[str, Any]] | None = None,
+) -> None:
+    """Break with these words unless the condition holds; `picture` as for `equal`."""
     if not condition:
-        raise Broke(wanted, got, at=at, also=also)
+        drawn = picture() if picture is not None else None
+        raise Broke(wanted, got, at=at, also=also, picture=drawn)
 
 
 def refused(reply: Reply, *errors: str, wanted: str = "") -> None:

@@ -12,7 +12,7 @@ A_BAND = 12  # steps side by side; more go below
 CELL = (WIDTH - NAMES) / A_BAND
 CAPTION = (
     "Filled: the request runs, with the tokens it is given. Outlined: it waits. "
-    "Crossed out: it is preempted. A heavy outline marks what broke."
+    "Crossed out: it is preempted. A heavy outline marks the step that broke."
 )
 
 
