@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from typing import Any
 
 from harness import __version__
 from harness.border.messages import PROTOCOL
+from harness.sandbox import judges
 from harness.sandbox.base import CannotStart
 
 IMAGE = f"harness-worker:{__version__}"
@@ -132,7 +131,7 @@ def remove(client: Any, container: str) -> str:
 
 def labels(run: str) -> dict[str, str]:
     """What a container is marked with, so that it is found when its judge is gone."""
-    return {RUN_LABEL: run, JUDGE_LABEL: f"{_here()} {os.getpid()} {_started(os.getpid())}"}
+    return {RUN_LABEL: run, JUDGE_LABEL: " ".join([socket.gethostname(), *judges.mark()])}
 
 
 def sweep(client: Any) -> int:
@@ -146,29 +145,6 @@ def sweep(client: Any) -> int:
 
 
 def _is_orphan(judge: str) -> bool:
-    """Whether its judge ran here and is gone; a later process may have the same number."""
-    here, pid, started = judge.rsplit(" ", 2)
-    return here == _here() and _started(int(pid)) != started
-
-
-def _here() -> str:
-    """This machine and this space of process numbers."""
-    space = os.readlink("/proc/self/ns/pid") if sys.platform == "linux" else sys.platform
-    return f"{socket.gethostname()} {space}"
-
-
-def _started(pid: int) -> str:
-    """When a process started, in the kernel's ticks; "gone" when there is no such process."""
-    if sys.platform == "linux":
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return "gone"
-        return fields[19] if fields[0] != "Z" else "gone"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return "gone"
-    except PermissionError:
-        return "another's"
-    return "running"
+    """Whether its judge ran on this machine and is gone."""
+    machine, *mark = judge.rsplit(" ", 3)
+    return machine == socket.gethostname() and judges.is_gone(*mark)

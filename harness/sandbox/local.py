@@ -14,10 +14,13 @@ import subprocess
 import sys
 import tempfile
 from functools import cache
+from pathlib import Path
 
 from harness.border.messages import Limits
+from harness.sandbox import leftovers
 from harness.sandbox.base import CannotStart, Ending, Spec, process_limits, worker_environment
 from harness.sandbox.link import Link, Plain
+from harness.worker import folders
 
 NAMESPACES = (
     "--user",
@@ -38,12 +41,13 @@ class LocalSandbox:
     name = "local"
 
     def start(self, spec: Spec) -> LocalRunning:
-        ours, theirs = socket.socketpair()
         command = [*_prefix(), sys.executable, "-I", "-m", "harness.worker"]
-        folder = tempfile.mkdtemp(prefix=f"harness-{os.getpid()}-")
-        environment = worker_environment(spec) | {"HOME": folder, "TMPDIR": folder}
+        _sweep_once()
+        folder = _folder()
+        environment = worker_environment(spec) | {"HOME": str(folder), "TMPDIR": str(folder)}
         if spec.device == "cuda":
             environment |= {k: v for k, v in os.environ.items() if k in _GPU_VARIABLES}
+        ours, theirs = socket.socketpair()
         try:
             process = subprocess.Popen(
                 command,
@@ -55,7 +59,8 @@ class LocalSandbox:
                 start_new_session=True,
             )
         except OSError as error:
-            shutil.rmtree(folder)
+            ours.close()
+            folders.remove(folder)
             raise CannotStart(f"no local worker could be started: {error}") from None
         finally:
             theirs.close()
@@ -74,7 +79,7 @@ class LocalRunning:
     """A started local worker."""
 
     def __init__(self, link: Link, limits: Limits, process: subprocess.Popen[bytes],
-                 folder: str) -> None:  # fmt: skip
+                 folder: Path) -> None:  # fmt: skip
         self.link = link
         self.limits = limits
         self.expected_facts: dict[str, str] = {}
@@ -89,8 +94,23 @@ class LocalRunning:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         exit_code = self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        folders.remove(self._folder)
         return Ending(exit_code=exit_code)
+
+
+def _folder() -> Path:
+    try:
+        return leftovers.new_folder()
+    except OSError as error:
+        where = tempfile.gettempdir()
+        raise CannotStart(
+            f"no folder for a local worker can be made in {where}: {error.strerror}", f"df {where}"
+        ) from None
+
+
+@cache
+def _sweep_once() -> int:
+    return leftovers.sweep()
 
 
 @cache
