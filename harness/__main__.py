@@ -1,4 +1,14 @@
-"""`python -m harness` is the `harness` command."""
+"""`python -m harness` is the `harness` command.
+
+`python -m` looks for every module in the current folder first. That folder may hold strangers'
+files, one of them called pytest.py: it is left out before anything else is imported.
+"""
+
+import os
+import sys
+
+if sys.path and os.path.realpath(sys.path[0] or ".") == os.getcwd():
+    del sys.path[0]
 
 from harness.cli import main
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
+
+COULD_NOT_GRADE, BROKEN_PIPE = 3, 141
+AGAIN_S = 0.02
+TRACEBACK_VARIABLE = "HARNESS_TRACEBACK"
 
 COMMANDS = {
     "list": "harness.commands.browse",
@@ -100,8 +107,52 @@ def harness(ctx: click.Context, pack: str | None) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; whatever goes wrong ends in a plain line and an exit code."""
+    _on_signals(_stop)
     try:
-        harness(prog_name="harness")
+        sys.exit(harness.main(prog_name="harness", standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except BrokenPipeError:
-        sys.exit(141)
+        sys.exit(BROKEN_PIPE)
+    except (Exception, KeyboardInterrupt) as error:
+        if _is_a_stop(error):
+            _on_signals(signal.SIG_IGN)  # all is cleared away; a second one has nothing to stop
+            click.echo("stopped by hand: not graded", err=True)
+            sys.exit(COULD_NOT_GRADE)
+        if TRACEBACK_VARIABLE in os.environ:
+            raise
+        click.echo(
+            f"could not finish: {type(error).__name__}: {error}\n"
+            f"  this is a fault of the harness; {TRACEBACK_VARIABLE}=1 shows where",
+            err=True,
+        )
+        sys.exit(COULD_NOT_GRADE)
+
+
+def _on_signals(handler: Any) -> None:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), handler)
+
+
+def _is_a_stop(error: BaseException | None) -> bool:
+    """Whether somebody stopped it; inside of an import that arrives in another error's clothes."""
+    while error is not None:
+        if isinstance(error, (click.Abort, KeyboardInterrupt)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _stop(_: int, frame: FrameType | None) -> None:
+    """End by an exception, so that sandboxes are ended on the way out.
+
+    Python drops what is raised inside of a garbage collector's callback (Hypothesis has one): then
+    it is tried again a moment later.
+    """
+    if frame is not None and frame.f_code.co_name == "gc_callback" and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        return
+    raise KeyboardInterrupt
