@@ -101,13 +101,19 @@ class Used(Message, frozen=True):
 # judge -> candidate's process
 
 
+class Watch(Message, frozen=True):
+    """Switch observers on: "torch", "triton". Sent before the candidate's source, so that the
+    answer is still the harness's own."""
+
+    observers: list[str]
+
+
 class Load(Message, frozen=True):
     """Import the candidate's source as module `name`. `device` is where tensors go."""
 
     name: str
     source: bytes
     device: str
-    watch: list[str]  # observers to switch on: "torch", "triton"
 
 
 class Step(Message, frozen=True):
@@ -142,6 +148,12 @@ class Where(Message, frozen=True):
     message: Annotated[str, msgspec.Meta(max_length=MAX_MESSAGE_CHARS)]
     line: Annotated[int, msgspec.Meta(ge=0, le=MAX_LINE)]  # deepest in the candidate's file, or 0
     code: Annotated[str, msgspec.Meta(max_length=MAX_CODE_CHARS)]  # that line's text
+
+
+class Watching(Message, frozen=True):
+    """Observers are on. `not_checked` says which checks do not work here, and why."""
+
+    not_checked: dict[str, str]
 
 
 class Loaded(Message, frozen=True):
@@ -189,7 +201,7 @@ class Trace(Message, frozen=True):
 
 FromJudgeToParent = Hello | Fork | Kill | Usage
 FromParent = Ready | NotReady | Forked | Ended | Used
-FromJudgeToChild = Load | Run
-FromChild = Loaded | NotLoaded | Trace
+FromJudgeToChild = Watch | Load | Run
+FromChild = Watching | Loaded | NotLoaded | Trace
 
 encode = msgspec.msgpack.Encoder().encode

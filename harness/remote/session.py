@@ -33,6 +33,8 @@ from harness.border.messages import (
     Trace,
     Usage,
     Used,
+    Watch,
+    Watching,
     encode,
 )
 from harness.border.tensors import Blobs
@@ -69,6 +71,7 @@ class Session:
         self.restarts = 0  # sandboxes replaced because ours or the engine's failed
         self.facts: dict[str, str] = {}
         self._sandbox = sandbox
+        self.not_checked: dict[str, str] = {}  # what observers cannot tell on this machine
         self._watch = list(watch)
         self._running: Running | None = None
         self._ready = False
@@ -139,14 +142,27 @@ class Session:
                 pass  # the end of an earlier process may still be on its way
         except (Lost, Late, BadFrame) as error:
             raise self._sandbox_lost(f"no process could be started in it: {error}") from None
+        self._start_watching()
         self._load()
 
     def forget_process(self) -> None:
         """Let the next call start a fresh process."""
         self._loaded = False
 
+    def _start_watching(self) -> None:
+        """Switch the observers on while the process holds nothing of the candidate's."""
+        if not self._watch:
+            return
+        try:
+            message = self._ask(Watch(self._watch), [], IMPORT_LIMIT_S, "")
+        except CandidateFault as error:
+            raise OurFault(f"kernels cannot be watched: {error}", "harness doctor") from None
+        if not isinstance(message, Watching):
+            raise OurFault("kernels cannot be watched: another answer came", "harness doctor")
+        self.not_checked = message.not_checked
+
     def _load(self) -> None:
-        load = Load(self.submission.name, self.submission.source, self.spec.device, self._watch)
+        load = Load(self.submission.name, self.submission.source, self.spec.device)
         message = self._ask(load, [], IMPORT_LIMIT_S, "while it was imported")
         if isinstance(message, NotLoaded):
             where = message.error

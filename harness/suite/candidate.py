@@ -106,6 +106,11 @@ class Candidate:
         return self._record
 
     @property
+    def not_checked(self) -> dict[str, str]:
+        """What cannot be observed on this machine."""
+        return self._session.not_checked
+
+    @property
     def changed_arguments(self) -> list[Record]:
         """Examples in which a call changed an argument it was given."""
         return self._changed
@@ -217,6 +222,11 @@ class Reply:
     def ok(self) -> bool:
         """Whether the call returned."""
         return self.asked.value is not PENDING
+
+    @property
+    def not_checked(self) -> dict[str, str]:
+        """What cannot be observed on this machine, as the worker said before it held the file."""
+        return self._candidate.not_checked
 
     @property
     def value(self) -> Any:

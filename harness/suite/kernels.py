@@ -95,10 +95,13 @@ def done_in_a_kernel(reply: Reply, *, launched: bool = True) -> None:
 def _facts(reply: Reply, check: str) -> dict[str, Any]:
     """What was observed of a call that returned."""
     _ = reply.value
+    if check in reply.not_checked:
+        reason = reply.not_checked[check]
+        raise CannotAssess(f"needs a check of {check} that works here: {reason}")
     facts = reply.asked.observed
-    missing = facts.get("not_checked", {})
-    if check in missing:
-        raise CannotAssess(f"needs a check of {check} that works here: {missing[check]}")
+    unseen = facts.get("not_checked", {check: "nothing was observed"})
+    if check in unseen:
+        raise Broke("a call that can be watched", f"one that was not: {unseen[check]}", at=reply)
     return facts
 
 

@@ -27,6 +27,8 @@ from harness.border.messages import (
     Skipped,
     Step,
     Trace,
+    Watch,
+    Watching,
 )
 from harness.border.tensors import Blobs
 from harness.border.values import pack, unpack
@@ -61,7 +63,10 @@ class Child:
         while True:
             _, header, blobs = stream.read_frame(self._fd)
             message = self._decode(header)
-            if isinstance(message, Load):
+            if isinstance(message, Watch):
+                self._observers = Observers(message.observers)
+                self._send(Watching(self._observers.not_checked))
+            elif isinstance(message, Load):
                 self._send(self._load(message))
             elif isinstance(message, Run):
                 self._run(message, blobs)
@@ -72,7 +77,6 @@ class Child:
     def _load(self, message: Load) -> Loaded | NotLoaded:
         self._path = str(self._folder / f"{message.name}.py")
         self._device = message.device
-        self._observers = Observers(message.watch)
         try:
             self._module = candidate_module.load(message.name, message.source, self._folder)
         except BaseException as error:  # noqa: BLE001 - whatever the import raised is the answer
