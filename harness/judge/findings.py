@@ -12,6 +12,7 @@ from harness.suite.printable import printable
 from harness.suite.script import imports, script, show
 
 MAX_PRINTED_CHARS = 2000
+MAX_WORDS_CHARS = 8000  # of what was wanted or what came
 
 
 def find(candidate: Candidate, failure: Failure, first: Failure, *, flaky: bool) -> Finding:
@@ -40,8 +41,8 @@ def _written(failure: Failure, calls: list[Call]) -> Finding:
         fault=(fault.kind if fault else Kind.WRONG).value,
         script=script(calls) if sketch is None else sketch,
         imports=imports(calls),
-        wanted=printable(wanted),
-        got=printable(got),
+        wanted=_cut(wanted),
+        got=_cut(got),
         calls=_called(failure.calls),
         line=fault.error.line if fault and fault.error else 0,
         code=printable(fault.error.code.strip()) if fault and fault.error else "",
@@ -69,8 +70,8 @@ def _not_repeating(failure: Failure, *, flaky: bool) -> Finding:
         fault=Kind.LEAKS.value,
         script=script(failure.calls),
         imports=imports(failure.calls),
-        wanted=printable(f"{wanted}, whatever was called before"),
-        got=printable(f"{got}; {how} another answer"),
+        wanted=_cut(f"{wanted}, whatever was called before"),
+        got=_cut(f"{got}; {how} another answer"),
         calls=_called(failure.calls),
         repeats=False,
     )
@@ -93,6 +94,12 @@ def _called(calls: list[Call]) -> list[str]:
     """The candidate's functions that were called, each once, the last one last."""
     names = [call.name for call in calls if call.op == "call" and not call.probe]
     return list(dict.fromkeys(reversed(names)))[::-1]
+
+
+def _cut(words: str) -> str:
+    if len(words) > MAX_WORDS_CHARS:
+        words = f"{words[:MAX_WORDS_CHARS]} ... ({len(words):,} characters)"
+    return printable(words)
 
 
 def _printed(fault: Fault | None) -> str:

@@ -53,6 +53,8 @@ def run_suite(
     """Run the checks that `options` names; told as they end, but for those out of time."""
     started = time.monotonic()
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the user's plugins are not part of a grade
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(name, None)  # nor are their options
     import pytest
 
     from harness.judge.judge import Judge

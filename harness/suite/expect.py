@@ -32,7 +32,11 @@ def equal(
 def plain(value: Any) -> Any:
     """A value with tuples as lists and every number with its kind, so that True is not 1."""
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return tuple(map(plain, value))
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return frozenset(map(plain, value))
     return (type(value) is bool, value) if isinstance(value, (bool, int)) else value
 
 

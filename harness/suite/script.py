@@ -13,6 +13,8 @@ from harness.suite.printable import printable
 from harness.suite.statistics import tally, times
 
 MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
+MAX_PARTS = 20_000  # of a value that is written out
+LARGEST_FLOAT32 = 3.4e38
 NOT_FINITE = re.compile(r"\b(nan|inf)\b")
 MANY_DRAWS = 256  # rows of an integer answer from which on they are counted, not written out
 COMMONEST = 4
@@ -111,18 +113,50 @@ def _cut(text: str) -> str:
 
 
 def show(value: Any, names: dict[int, str] | None = None) -> str:
-    """A value as Python source, tensors included."""
+    """A value as Python source, tensors included; one that nobody would read as its size."""
+    return _shown(value, names) if _parts(value) <= MAX_PARTS else _in_short(value)
+
+
+def _parts(value: Any) -> int:
+    """How many characters, numbers and containers a value has; counting ends past the limit."""
+    count, left = 0, [value]
+    while left and count <= MAX_PARTS:
+        item = left.pop()
+        count += 1
+        if hasattr(item, "untyped_storage"):
+            count += 0 if hasattr(item, "source") else item.numel()
+        elif isinstance(item, (str, bytes)):
+            count += len(item) // 8
+        elif isinstance(item, dict):
+            count += len(item)
+            left += (*item.keys(), *item.values()) if count <= MAX_PARTS else ()
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            count += len(item)
+            left += item if count <= MAX_PARTS else ()
+    return count
+
+
+def _in_short(value: Any) -> str:
+    if hasattr(value, "untyped_storage"):
+        return f"<a tensor of {list(value.shape)}, {value.dtype}>"
+    if isinstance(value, (str, bytes, list, tuple, dict, set, frozenset)):
+        return f"<a {type(value).__name__} of {len(value):,}>"
+    return f"<a {type(value).__name__}>"
+
+
+def _shown(value: Any, names: dict[int, str] | None) -> str:
     asked = getattr(value, "asked", None)
     if asked is not None:
         return (names or {}).get(id(asked), "?")
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     if type(value) in (list, tuple):
-        inner = ", ".join(show(item, names) for item in value)
+        inner = ", ".join(_shown(item, names) for item in value)
         comma = "," if type(value) is tuple and len(value) == 1 else ""
         return f"[{inner}]" if type(value) is list else f"({inner}{comma})"
     if type(value) is dict:
-        return "{" + ", ".join(f"{show(k)}: {show(v, names)}" for k, v in value.items()) + "}"
+        pairs = (f"{_shown(key, None)}: {_shown(item, names)}" for key, item in value.items())
+        return "{" + ", ".join(pairs) + "}"
     if isinstance(value, (Object, DType)) or not hasattr(value, "untyped_storage"):
         return repr(value)
     return _tensor(value)
@@ -177,6 +211,10 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return show(value)
     text = f"{value:.9g}"
-    if struct.unpack("f", struct.pack("f", float(text)))[0] != value:
+    if abs(value) > LARGEST_FLOAT32 or _as_float32(float(text)) != value:
         text = repr(value)
     return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _as_float32(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])
