@@ -36,8 +36,31 @@ def full() -> Result:
     )
 
 
+def crowded() -> Result:
+    """Long functions, long lines and long words, every check broken."""
+    lines = "".join(
+        f"    value_{n} = self.count * {n} + sum(range(self.start, {n}))  # why\n"
+        for n in range(40)
+    )
+    source = f"def up(self):\n{lines}    return 0\n\ndef down(self):\n{lines}    return 0\n"
+    words = "a sentence that goes on for as long as such sentences do in practice, " * 2
+    checks = [
+        broke(
+            f"number-{n}-of-the-claims-with-a-name-of-some-length",
+            script=["a = Counter(start=1, step=2, name='a counter')"] * 8,
+            calls=["down" if n % 2 else "up"],
+            wanted=words,
+            got=words,
+            picture=PICTURES["wide grid" if n % 2 else "timeline"],
+        )
+        for n in range(12)
+    ]
+    return result_of(*checks, source=source, expects={"Strong no hire": words})
+
+
 RESULTS = {
     "full": full(),
+    "crowded": crowded(),
     "hostile": round_with(HOSTILE),
     "all held": result_of(held(), held("one-holds", "invariant")),
     "no signal": result_of(not_assessed(), could_not_grade="the image is missing"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from harness.render.report import Audience, on_paper, report_of
+from harness.render.report import Audience, report_of
 from harness.results import OwnTests, Sitting
 from tests.results_made import broke, held, not_assessed, result_of
 
@@ -51,7 +51,7 @@ def test_checks_that_broke_in_the_same_place_share_a_finding():
 
 def test_lines_shown_before_are_not_shown_again():
     findings = report_of(result_of(broke("one"), broke("two", got="5")), PANEL).findings
-    assert [shown.seen_in for shown in findings] == [0, 1]
+    assert [[one.seen_in for one in shown.excerpts] for shown in findings] == [[0, 0], [1, 1]]
 
 
 def test_the_facts_are_in_words():
@@ -93,11 +93,3 @@ def test_how_to_do_it_again_begins_with_a_command_that_can_be_pasted():
         ),
         ("seed", "987654321"),
     ]
-
-
-def test_two_sheets_hold_as_many_findings_as_fit():
-    small = [broke(f"b{number}") for number in range(20)]
-    long = [broke(f"b{number}", script=["a.up(1)"] * 60) for number in range(3)]
-    assert on_paper(report_of(result_of(*small), PANEL).findings) == 9
-    assert on_paper(report_of(result_of(*long), PANEL).findings) == 1
-    assert on_paper([]) == 0

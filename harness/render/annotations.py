@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.render.checks import heaviest_first
 from harness.render.plain import lines_of, one_line
-from harness.render.report import heaviest_first
 from harness.render.source import start_line
 from harness.results import KINDS, Check, Result
 

@@ -7,7 +7,9 @@ import hashlib
 
 from markupsafe import Markup
 
-from harness.render.report import OPEN_QUESTIONS, Audience, on_paper, report_of
+from harness.render.facts import OPEN_QUESTIONS
+from harness.render.paper import on_paper
+from harness.render.report import Audience, report_of
 from harness.render.source import plain, shown_text
 from harness.render.templates import folder, template
 from harness.results import Result
@@ -29,6 +31,6 @@ def html(result: Result, audience: Audience) -> str:
         svg=Markup,
         source=[shown_text(line) for line in lines[:MOST_SOURCE_LINES]],
         left_out=max(0, len(lines) - MOST_SOURCE_LINES),
-        on_paper=on_paper(report.findings),
+        on_paper=on_paper(report),
         open_questions=OPEN_QUESTIONS,
     )

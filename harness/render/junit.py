@@ -6,8 +6,8 @@ from io import BytesIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from harness.render.checks import counts
 from harness.render.plain import lines_of
-from harness.render.report import counts
 from harness.render.terminal import finding_lines
 from harness.results import BROKE, NOT_ASSESSED, Check, Result
 from harness.suite.printable import printable

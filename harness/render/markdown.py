@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from harness.render.facts import OPEN_QUESTIONS
 from harness.render.plain import lines_of, one_spaced
-from harness.render.report import OPEN_QUESTIONS, Audience, Shown, report_of
+from harness.render.report import Audience, Shown, report_of
 from harness.render.templates import template
 from harness.results import Result
 

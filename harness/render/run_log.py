@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.render.annotations import for_github, in_plain, notes
+from harness.render.checks import counts
 from harness.render.plain import one_line
-from harness.render.report import counts
 from harness.render.summary import NOTHING
 from harness.results import Result
 

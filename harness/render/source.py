@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from harness.suite.printable import printable
 
-MOST_LINES = 26  # beside one finding
+MOST_LINES = 36  # of one function beside a finding
+MOST_LINES_OF_SEVERAL = 26
 MOST_CHARS = 160  # of one line
 KEYWORDS = ("def", "class")
 
@@ -114,7 +115,7 @@ def excerpt(source: str, *, calls: list[str], line: int) -> list[list[Line]]:
         around = min(inside, key=lambda one: one.length, default=None)
         return [_lines(source, around, line)]
     blocks: list[list[Line]] = []
-    room = MOST_LINES
+    room = MOST_LINES_OF_SEVERAL
     for name in reversed(calls):
         definition = _called(known, name, calls)
         if definition is None:

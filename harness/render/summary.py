@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from harness.render.checks import counts
 from harness.render.markdown import cell, markdown, words
-from harness.render.report import Audience, counts
+from harness.render.report import Audience
 from harness.results import Result
 
 MOST_BYTES = 1_000_000  # GitHub takes no summary of a mebibyte or more
