@@ -228,6 +228,7 @@ def test_the_output_is_softmax_attention(candidate, sequence):
     why="A model is trained with its heads in groups. Read from another group's keys it still "
     "produces tensors of the right shape, and nonsense.",
     ask="What does the order of heads look like in the weights of the query projection?",
+    examples=0.5,
 )
 @example(Sequence(tokens([0], [0], [0], [0]), tokens([0], [0]), tokens([1], [2]), (1,)))
 @given(
@@ -243,6 +244,7 @@ def test_a_query_head_reads_the_kv_head_of_its_group(candidate, sequence):
     why="Models set their own scale, and some are trained with one that is not D ** -0.5. The "
     "default in its place sharpens or flattens every distribution.",
     ask="Which values of an optional argument does a test of its truth confuse with None?",
+    examples=0.5,
 )
 @example(Sequence(*alike(0, 1), (2,), scale=0.0))
 @example(Sequence(*alike(0, 1), (2,), scale=-1.0))
@@ -611,6 +613,7 @@ def filling(program: Program, cache: Reply, method: str, part: Any) -> Reply:
     why="Trained models do reach scores of thousands, on the first token most of all. There exp "
     "overflows without its maximum, and a mask that is merely very negative becomes visible.",
     ask="What stands in the mask, and what happens when a score comes near it?",
+    examples=0.5,
 )
 @example(great([0, 200], [0, 100], [0, 1]), 1.0)
 @example(great([200, 0], [-100, 100], [0, 1]), 1.0)
@@ -675,6 +678,7 @@ def test_an_empty_chunk_changes_nothing(candidate, sequence):
     "R10",
     why="A dimension of one is where a squeeze, a broadcast and a matrix product change meaning.",
     ask="Which dimensions of this code may be 1, and does any line drop one?",
+    examples=0.5,
 )
 @example(Sequence(*[torch.ones(1, 1, 1, 1)] * 3, (1,)))
 @given(sequences(batch=(1, 1), size=(1, 1)))
@@ -688,6 +692,7 @@ def test_heads_of_size_one_work(candidate, sequence):
     why="The caller still needs its queries, for the next layer's residual or for a second look. "
     "Scaled in place they are wrong only there, far from this function.",
     ask="When does a conversion to float32 give the same tensor back?",
+    examples=0.5,
     arguments=True,
 )
 @example(Sequence(*alike([1, 2], [3, 4]), (2,)))
