@@ -6,7 +6,7 @@ from harness.judge.examples import Failure
 from harness.judge.replay import repeats, replay
 from harness.remote.faults import CandidateFault, Fault, Kind
 from harness.results import Finding
-from harness.suite.calls import Broke, Call, Record
+from harness.suite.calls import PENDING, Broke, Call, Record
 from harness.suite.candidate import Candidate
 from harness.suite.printable import printable
 from harness.suite.script import imports, script, show
@@ -57,7 +57,8 @@ def _wanted_and_got(failure: Failure) -> tuple[str, str]:
         return error.wanted, error.got
     if isinstance(error, CandidateFault):
         return "an answer", f"{error.fault.kind.value}: {error.fault.words}"
-    answer = f"; the last answer is {show(failure.shown[0].value)}" if failure.shown else ""
+    answered = [call for call in failure.shown if call.value is not PENDING]
+    answer = f"; the last answer is {show(answered[0].value)}" if answered else ""
     return "an answer of the form the statement gives", (
         f"one that cannot be read ({type(error).__name__}: {error!s:.120}){answer}"
     )

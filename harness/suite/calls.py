@@ -29,6 +29,14 @@ class Call:
     observed: dict[str, Any] = field(default_factory=dict)
     changed_arguments: bool = False
 
+    def failed(self) -> Call | None:
+        """The call that raised: this one, or the one for want of which it was skipped."""
+        if self.error is not None:
+            return self
+        values = (getattr(value, "asked", None) for value in (*self.args, *self.kwargs.values()))
+        needed = [call for call in (self.target, *values) if isinstance(call, Call)]
+        return next((one for call in needed if self.skipped and (one := call.failed())), None)
+
 
 @dataclass(slots=True)
 class Record:

@@ -230,13 +230,12 @@ class Reply:
 
     @property
     def value(self) -> Any:
-        """What the call returned; raises `Raised` when it raised."""
-        if self.asked.error is not None:
-            raise Raised(self.asked, self.asked.error)
+        """What the call returned; raises `Raised` when it, or a call it needed, raised."""
+        failed = self.asked.failed()
+        if failed is not None and failed.error is not None:
+            raise Raised(failed, failed.error)
         if self.asked.value is PENDING:
-            raise RuntimeError(
-                f"{self.asked.name} has no answer: run the program, or it was skipped"
-            )
+            raise RuntimeError(f"{self.asked.name} has no answer yet: run the program first")
         return self.asked.value
 
     def raised(self, *names: str) -> bool:
