@@ -13,6 +13,7 @@ from harness.suite.printable import printable
 from harness.suite.statistics import tally, times
 
 MAX_ANSWER_CHARS = 160  # of a comment; the values of a finding stand in full beside wanted and got
+MAX_LINES = 200  # of a script; what is left out of a longer one is counted in its middle
 MAX_PARTS = 20_000  # of a value that is written out
 LARGEST_FLOAT32 = 3.4e38
 NOT_FINITE = re.compile(r"\b(nan|inf)\b")
@@ -24,13 +25,19 @@ OBJECT_NAMES = "abcdefghijklmnopqrstuvwxyz"
 def script(calls: list[Call]) -> list[str]:
     """One line a call, its outcome as a comment."""
     names: dict[int, str] = {}
+    used = _used_later(calls)
+    left_out = range(MAX_LINES // 2, len(calls) - MAX_LINES // 2)
     lines = []
-    for call in calls:
-        text = _expression(call, names)
-        if _is_object(call) or _is_used_later(call, calls):
-            names[id(call)] = _name(len(names))
-            text = f"{names[id(call)]} = {text}"
-        lines.append(printable(text + _outcome(call)))
+    for position, call in enumerate(calls):
+        named = _is_object(call) or id(call) in used
+        name = _name(len(names)) if named else ""
+        if position not in left_out:
+            text = _expression(call, names)
+            lines.append(printable((f"{name} = {text}" if named else text) + _outcome(call)))
+        elif position == left_out.start:
+            lines.append(f"# ... {len(left_out):,} more calls ...")
+        if named:
+            names[id(call)] = name
     return lines
 
 
@@ -56,16 +63,12 @@ def _is_object(call: Call) -> bool:
     return isinstance(call.value, Object) or call.op == "generator"
 
 
-def _is_used_later(call: Call, calls: list[Call]) -> bool:
-    return any(
-        other.target is call
-        or any(getattr(arg, "asked", None) is call for arg in _arguments(other))
-        for other in calls
-    )
-
-
-def _arguments(call: Call) -> list[Any]:
-    return [*call.args, *call.kwargs.values()]
+def _used_later(calls: list[Call]) -> set[int]:
+    """The calls whose results are targets or arguments of others."""
+    used = {id(call.target) for call in calls}
+    for call in calls:
+        used.update(id(getattr(arg, "asked", arg)) for arg in (*call.args, *call.kwargs.values()))
+    return used
 
 
 def _expression(call: Call, names: dict[int, str]) -> str:
