@@ -1,8 +1,9 @@
 """What four-bit packing and quantization must hold.
 
-Bytes are compared with fixed ones. What quantize gives is brought back by the candidate's own
-dequantize, so that a fault of the packing is not one of the quantizer as well; that the two agree
-on the bytes of the statement is a check of its own.
+One fault is to break one check. Bytes are compared with fixed ones where they are the claim;
+elsewhere the candidate's own pack, unpack and dequantize stand for them. Half a step is asked for
+where rounding is the claim, a whole one where a group is unkind, and groups are kind, with weights
+of either sign, where nothing else is said.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from harness.suite import Broke, Reply, behaviour, edge, equal, invariant, refused
+from harness.suite.layouts import sliced, transposed
 from harness.suite.script import show
 from harness.suite.tolerance import close, tensor, ulp
 
@@ -25,6 +27,8 @@ RECORDS = {"quantize": ("packed", "scales", "zeros")}
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 EPS32 = torch.finfo(torch.float32).eps
+HALF = 0.5
+ALONE = {"rows": (1, 1), "groups": (1, 1)}
 
 
 # Packing: codes and bytes
@@ -64,10 +68,17 @@ def _in_hex(value: Tensor, what: str) -> str:
     return f"{int(value):#04x}" if what == "bytes" else str(int(value))
 
 
+def bytes_if(value: Any, like: Tensor) -> Tensor:
+    """An answer, if it is bytes of this shape; that tensor otherwise."""
+    fits = isinstance(value, Tensor) and value.dtype == torch.uint8 and value.shape == like.shape
+    return value if fits else like
+
+
 @st.composite
-def codes(draw: Any, *, least: int = 0, most: int = 9, dtypes: Any = (torch.int64,)) -> Tensor:
-    """[..., N] codes, of one to three dimensions."""
-    shape = (*draw(st.lists(st.integers(1, 3), max_size=2)), draw(st.integers(least, most)))
+def codes(draw: Any, *, most: int = 8, odd: bool = False, dtypes: Any = (torch.int64,)) -> Tensor:
+    """[..., N] codes of one to three dimensions, an even number of them in a row, or an odd one."""
+    length = 2 * draw(st.integers(1, most // 2)) - odd
+    shape = (*draw(st.lists(st.integers(1, 3), max_size=2)), length)
     size = math.prod(shape)
     chosen = draw(st.lists(st.integers(0, 15), min_size=size, max_size=size))
     return torch.tensor(chosen, dtype=draw(st.sampled_from(dtypes))).reshape(shape)
@@ -95,7 +106,7 @@ def row(*values: Any, dtype: torch.dtype = torch.int64) -> Tensor:
 @example(row(1, 2))
 @example(row(1, 2, 3, 4))
 @example(torch.tensor([[15, 0], [0, 15], [9, 6]]))
-@given(codes(least=1).filter(lambda c: c.shape[-1] % 2 == 0))
+@given(codes())
 def test_known_codes_pack_to_known_bytes(candidate, chosen):
     """the code at an even index is in the low four bits, the next one in the high four"""
     is_exactly(candidate.attempt("pack", chosen), bytes_of(chosen), "bytes")
@@ -129,8 +140,8 @@ EVERY_PAIR = torch.cartesian_prod(torch.arange(16), torch.arange(16)).flatten()
 )
 @example(row(0, 8))
 @example(EVERY_PAIR)
-@example(EVERY_PAIR[:-1].reshape(7, 73))
-@given(codes(least=1, most=33))
+@example(EVERY_PAIR.reshape(4, 128))
+@given(codes(most=34))
 def test_every_pair_of_codes_survives(candidate, chosen):
     """unpack gives back what was packed, for every pair of codes"""
     packed = candidate.attempt("pack", chosen)
@@ -148,7 +159,7 @@ def test_every_pair_of_codes_survives(candidate, chosen):
 @example(row(1, 2, 3))
 @example(row(15))
 @example(torch.tensor([[1, 2, 3], [4, 5, 6]]))
-@given(codes(least=1).filter(lambda c: c.shape[-1] % 2))
+@given(codes(odd=True))
 def test_an_odd_row_ends_in_a_byte_of_its_own(candidate, chosen):
     """the last code of an odd row has a byte of its own, its high bits 0"""
     is_exactly(candidate.attempt("pack", chosen), bytes_of(chosen), "bytes")
@@ -179,11 +190,12 @@ def test_what_stands_in_a_spare_nibble_does_not_matter(candidate, packed):
 )
 @example(row(1, 2, dtype=torch.float32))
 @example(row(7, 15, dtype=torch.int8))
-@example(row(1, 2, 15, dtype=torch.float64))
-@given(codes(least=1, dtypes=(*INTEGERS, *FLOATS, torch.float64)))
+@example(row(1, 2, 15, 0, dtype=torch.float64))
+@given(codes(dtypes=(*INTEGERS, *FLOATS, torch.float64)))
 def test_codes_of_any_dtype_pack_alike(candidate, chosen):
     """codes of any integer or floating dtype pack to the same bytes"""
-    is_exactly(candidate.attempt("pack", chosen), bytes_of(chosen), "bytes")
+    as_int32 = candidate.attempt("pack", chosen.int()).value
+    is_exactly(candidate.attempt("pack", chosen), bytes_if(as_int32, bytes_of(chosen)), "bytes")
 
 
 @edge(
@@ -210,7 +222,8 @@ NOT_CODES = (
     row(15.5, dtype=torch.bfloat16), row(16.0, dtype=torch.float32), row(-1, dtype=torch.float32),
     row(1, math.nan, dtype=torch.float32), row(math.inf, dtype=torch.float32),
     row(-math.inf, 2, dtype=torch.float16), row(256, dtype=torch.float32),
-    row(1e30, dtype=torch.float32), row(1e-9, dtype=torch.float64),
+    row(1e30, dtype=torch.float32), row(1e-9, dtype=torch.float64), row(2**32), row(-(2**32) + 1),
+    row(3 + 1e-9, dtype=torch.float64),
 )  # fmt: skip
 
 
@@ -260,10 +273,6 @@ class Parts:
     zeros: Tensor  # [O, I / g]
     group_size: int
 
-    @property
-    def packed(self) -> Tensor:
-        return bytes_of(self.codes)
-
     def weights(self) -> Tensor:
         """(code - zero) * scale in float64, one group at a time."""
         g, out = self.group_size, torch.zeros(self.codes.shape, dtype=torch.float64)
@@ -274,8 +283,13 @@ class Parts:
         return out
 
     def check(self, candidate: Any, *, layout: Any = lambda packed: packed) -> None:
+        """What dequantize gives for these codes as the candidate packs them."""
+        packing = candidate.attempt("pack", self.codes)
+        rows, n = self.codes.shape
+        packed = tensor(packing.value, shape=[rows, (n + 1) // 2], dtype=torch.uint8, what="bytes",
+                        at=packing)  # fmt: skip
         reply = candidate.attempt(
-            "dequantize", layout(self.packed), self.scales, self.zeros, self.group_size
+            "dequantize", layout(packed), self.scales, self.zeros, self.group_size
         )
         wanted, dtype = self.weights(), self.scales.dtype
         got = tensor(reply.value, shape=wanted.shape, dtype=dtype, what="weights", at=reply)
@@ -290,8 +304,9 @@ class Parts:
 def parts(draw: Any, *, dtypes: Any = (torch.float32,), zero_dtypes: Any = (torch.uint8,),
           scales: Any = (1.0, 0.5, 2.0, 0.25, 3.0, 0.1, 0.03, 7.7),
           rows: Any = (1, 3), groups: Any = (1, 3), sizes: Any = (1, 5)) -> Parts:  # fmt: skip
-    """Parts with zero points from 0 to 15, these two most often."""
+    """Parts with zero points from 0 to 15, these two most often; an even number of columns."""
     o, n, g = (draw(st.integers(*bounds)) for bounds in (rows, groups, sizes))
+    g += n * g % 2
 
     def numbers(strategy: Any, count: int) -> Any:
         return draw(st.lists(strategy, min_size=count, max_size=count))
@@ -335,7 +350,7 @@ def test_dequantize_is_code_minus_zero_times_scale(candidate, made):
 @example(one_row([14, 3], [0.1], [3], dtype=torch.float16))
 @example(one_row([14, 3], [0.1], [1], dtype=torch.bfloat16))
 @example(one_row([14, 3], [0.1], [3], dtype=torch.float32))
-@given(parts(dtypes=FLOATS, zero_dtypes=(torch.int32,),
+@given(parts(dtypes=FLOATS, zero_dtypes=(torch.int32,), groups=(1, 1),
              scales=(0.1, 0.03, 7.7, 0.3, 1.7, 123.4, 0.0017)))  # fmt: skip
 def test_dequantize_rounds_once(candidate, made):
     """dequantize gives the dtype of the scales, computed in fp32 and rounded once"""
@@ -352,7 +367,7 @@ def test_dequantize_rounds_once(candidate, made):
 @example(one_row([3, 5], [1.0], [5], zero_dtype=torch.uint8))
 @example(one_row([3, 5], [1.0], [5], zero_dtype=torch.float32))
 @example(one_row([3, 5], [1.0], [5], zero_dtype=torch.float16, dtype=torch.bfloat16))
-@given(parts(dtypes=FLOATS, zero_dtypes=(*INTEGERS, *FLOATS, torch.float64)))
+@given(parts(dtypes=FLOATS, zero_dtypes=(*INTEGERS, *FLOATS, torch.float64), groups=(1, 1)))
 def test_zero_points_of_any_dtype_are_taken(candidate, made):
     """dequantize takes zero points in any dtype"""
     made.check(candidate)
@@ -414,18 +429,20 @@ def restored(candidate: Any, matrix: Matrix, made: Quantized) -> tuple[Tensor, R
     return tensor(reply.value, shape=shape, dtype=dtype, what="weights", at=reply), reply
 
 
-def comes_back(candidate: Any, matrix: Matrix) -> None:
-    """Every weight within half a step of its group, and rounding."""
+def comes_back(candidate: Any, matrix: Matrix, *, steps: float = 1.0) -> Quantized:
+    """Every weight within half a step of its group or a whole one, and rounding."""
     made = quantize(candidate, matrix)
     got, reply = restored(candidate, matrix, made)
     dtype = matrix.w.dtype
     step = torch.maximum(made.scales.double(), matrix.range() / 15)
-    # the stored scale is off by half a gap for each of up to 15 steps; the result, up to 15 steps
-    # away from 0, by half of a gap that is up to 16 times as wide; the rest is fp32 arithmetic
-    rounding = 16 * ulp(step, dtype) + 32 * EPS32 * step
-    allowed = torch.where(matrix.range() > 0, step / 2 + rounding, 0.0)
-    close(got, matrix.w, matrix.spread(allowed), at=reply, also=[made.reply],
-          what="every weight within half a step of its group")  # fmt: skip
+    # the stored scale is off by half a gap for each of up to 15 steps; the rest is fp32 arithmetic
+    off = steps * step + 8 * ulp(step, dtype) + 32 * EPS32 * step
+    largest = matrix.w.double().abs() + matrix.spread(step)
+    allowed = matrix.spread(off) + ulp(largest, dtype) / 2
+    allowed = allowed.masked_fill(matrix.spread(matrix.range() == 0), 0.0)
+    close(got, matrix.w, allowed, at=reply, also=[made.reply],
+          what=f"every weight within {'half a' if steps == HALF else 'a'} step")  # fmt: skip
+    return made
 
 
 def no_wider(matrix: Matrix, made: Quantized) -> None:
@@ -450,17 +467,26 @@ NUMBERS = (
 
 @st.composite
 def matrices(draw: Any, *, dtypes: Any = (torch.float32,), rows: Any = (1, 3),
-             groups: Any = (1, 3), sizes: Any = (1, 6), numbers: Any = NUMBERS,
-             powers: Any = (0, 0, 3, -4), signs: Any = (0,)) -> Matrix:  # fmt: skip
-    """Weights; groups differ in size by powers of ten, `signs` makes them all of one sign."""
+             groups: Any = (1, 3), sizes: Any = (2, 6), numbers: Any = NUMBERS,
+             powers: Any = (0, 0, 3, -4), signs: Any = (),
+             odd: bool = False) -> Matrix:  # fmt: skip
+    """Weights; groups differ by powers of ten. Without `signs` each has weights of either sign.
+
+    The number of columns is even, or odd.
+    """
     o, n, g = (draw(st.integers(*bounds)) for bounds in (rows, groups, sizes))
+    n, g = (n - 1 + n % 2, g - 1 + g % 2) if odd else (n, g + n * g % 2)
     count = o * n * g
     chosen = draw(st.lists(st.sampled_from(numbers), min_size=count, max_size=count))
     w = torch.tensor(chosen, dtype=torch.float64).reshape(o, n, g)
     power = draw(st.lists(st.sampled_from(powers), min_size=o * n, max_size=o * n))
+    if signs:
+        w = w.abs() * draw(st.sampled_from(signs))
+    else:
+        ends = w[..., :2].abs()
+        ends = torch.where(ends == 0, abs(numbers[1]), ends) * torch.tensor([1.0, -1.0])
+        w = torch.cat((ends, w[..., 2:]), dim=-1) * draw(st.sampled_from([1, -1]))
     w = w * 10.0 ** torch.tensor(power, dtype=torch.float64).reshape(o, n, 1)
-    sign = draw(st.sampled_from(signs))
-    w = w.abs() * sign if sign else w
     return Matrix(w.flatten(1).to(draw(st.sampled_from(dtypes))), g)
 
 
@@ -487,10 +513,12 @@ def test_quantize_returns_bytes_scales_and_whole_zero_points(candidate, matrix):
     if not bool((scales.isfinite() & (scales >= 0)).all()):
         raise Broke("finite scales, none negative", show(made.scales), at=made.reply)
     got, reply = restored(candidate, matrix, made)
-    n = matrix.w.shape[1]
-    wanted = Parts(codes_of(made.packed, n), made.scales, made.zeros, matrix.group_size).weights()
+    codes_reply = candidate.attempt("unpack", made.packed, matrix.w.shape[1])
+    kept = tensor(codes_reply.value, shape=matrix.w.shape, dtype=torch.uint8, what="codes",
+                  at=codes_reply)  # fmt: skip
+    wanted = Parts(kept, made.scales, made.zeros, matrix.group_size).weights()
     allowed = 32 * EPS32 * matrix.spread(scales) + ulp(wanted, matrix.w.dtype)
-    close(got, wanted, allowed, at=reply, also=[made.reply],
+    close(got, wanted, allowed, at=reply, also=[made.reply, codes_reply],
           what="(code - zero) * scale of the codes in packed")  # fmt: skip
 
 
@@ -500,15 +528,14 @@ def test_quantize_returns_bytes_scales_and_whole_zero_points(candidate, matrix):
     "comes back as a little, a padded row adds noise to every output.",
     ask="Which code stands for zero, and what makes sure that there is one?",
 )
-@example(one_group(0, 1), [])
-@example(one_group(0, -1, 2), [])
-@example(one_group(0, -0.7, 1.37), [])
-@given(matrices(dtypes=FLOATS, powers=(0, 2, -2)), st.lists(st.integers(0, 5), max_size=3))
-def test_zero_comes_back_as_zero(candidate, matrix, places):
+@example(one_group(0, 1))
+@example(one_group(0, -1, 2, 3))
+@example(one_group(0, -0.7, 1.37, 1))
+@given(matrices(dtypes=FLOATS, powers=(0, 2, -2)))
+def test_zero_comes_back_as_zero(candidate, matrix):
     """a weight that is 0 comes back as 0"""
     w = matrix.w.clone()
-    for place in [0, *places]:
-        w[:, place % w.shape[1]] = 0
+    w[:, :: matrix.group_size] = 0
     matrix = replace(matrix, w=w)
     made = quantize(candidate, matrix)
     got, reply = restored(candidate, matrix, made)
@@ -525,12 +552,13 @@ def test_zero_comes_back_as_zero(candidate, matrix, places):
 )
 @example(one_group(-1, 0, 2, 0.5))
 @example(one_group(-1, 1))
+@example(one_group(2, -3, 7, 0))
 @example(one_group(-0.7, 0.1, 1.37, 0.61))
-@example(one_group(-1.83, 4.44, 0.75, -0.1, 2.9, dtype=torch.float16))
-@given(matrices(sizes=(1, 8)) | matrices(sizes=(1, 8), dtypes=FLOATS, powers=(0, 2, -2)))
+@example(one_group(-1.83, 4.44, 0.75, -0.1, 2.9, 0.1, dtype=torch.float16))
+@given(matrices(sizes=(2, 8), dtypes=(torch.float32, *FLOATS), powers=(0, 2, -2), **ALONE))
 def test_every_weight_comes_back_within_half_a_step(candidate, matrix):
     """every weight comes back within half a step of its group, the ends included"""
-    comes_back(candidate, matrix)
+    comes_back(candidate, matrix, steps=HALF)
 
 
 @invariant(
@@ -539,10 +567,10 @@ def test_every_weight_comes_back_within_half_a_step(candidate, matrix):
     "a bit on every weight, and no test of half steps can see it.",
     ask="How much of the sixteen codes does a group with positive weights alone use?",
 )
-@example(one_group(0, 15))
+@example(one_group(-1, 14))
 @example(one_group(-1, 1))
-@example(one_group(1, 2))
-@given(matrices(dtypes=FLOATS, powers=(0, 2, -2)))
+@example(one_group(-1, 0, 1, 2))
+@given(matrices(dtypes=FLOATS, powers=(0, 2, -2), **ALONE))
 def test_a_step_is_no_wider_than_the_range_over_14(candidate, matrix):
     """a scale is no wider than the range of its group, 0 taken in, over 14"""
     no_wider(matrix, quantize(candidate, matrix))
@@ -554,18 +582,17 @@ def test_a_step_is_no_wider_than_the_range_over_14(candidate, matrix):
     "outlier in one column coarsens the whole row.",
     ask="Which axis do the ranges reduce over, and which weights does that put together?",
 )
-@example(Matrix(torch.tensor([[1.0, 0.3, 1.0, 0.6]]), 2), 0, 100.0)
-@example(Matrix(torch.tensor([[1.0, 0.3], [1.0, 0.6]]), 2), 0, 100.0)
-@given(matrices(groups=(1, 3), rows=(2, 3), sizes=(2, 5)), st.integers(0, 8),
-       st.sampled_from([100.0, -1000.0, 0.0, 3.3]))  # fmt: skip
+@example(Matrix(torch.tensor([[1.0, -0.3, 1.0, -0.6]]), 2), 0, 100.0)
+@example(Matrix(torch.tensor([[1.0, -0.3], [1.0, -0.6]]), 2), 0, 100.0)
+@given(matrices(groups=(1, 3), rows=(2, 3)), st.integers(0, 8),
+       st.sampled_from([100.0, -1000.0, 3.3]))  # fmt: skip
 def test_groups_do_not_touch(candidate, matrix, group, value):
     """what a group comes back as depends on its own weights alone"""
     o, n = matrix.grid
     group %= o * n
     w = matrix.w.clone()
     w.unflatten(1, (n, -1))[group // n, group % n] *= value
-    w.unflatten(1, (n, -1))[group // n, group % n, -1] = value
-    both = [quantize(candidate, one) for one in (matrix, replace(matrix, w=w))]
+    both = [comes_back(candidate, one) for one in (matrix, replace(matrix, w=w))]
     (before, first), (after, reply) = [
         restored(candidate, replace(matrix, w=x), made)
         for x, made in zip((matrix.w, w), both, strict=True)
@@ -588,10 +615,9 @@ def test_groups_do_not_touch(candidate, matrix, group, value):
     ask="How many bytes has a row of 15 columns, and how many has a matrix of three such rows?",
     examples=0.5,
 )
-@example(one_group(1))
+@example(one_group(1, 0, -1))
 @example(Matrix(torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]), 3))
-@example(Matrix(torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]), 1))
-@given(matrices(sizes=(1, 7)).filter(lambda m: m.w.shape[1] % 2))
+@given(matrices(sizes=(3, 8), odd=True))
 def test_an_odd_number_of_columns_is_held(candidate, matrix):
     """an odd number of columns is quantized like an even one"""
     comes_back(candidate, matrix)
@@ -605,9 +631,10 @@ def test_an_odd_number_of_columns_is_held(candidate, matrix):
     examples=0.5,
 )
 @example(1.0, 2, torch.float32)
-@example(-3.0, 3, torch.float32)
-@example(5.0, 1, torch.float16)
-@given(st.sampled_from([n for n in NUMBERS if n]), st.integers(1, 8), st.sampled_from(FLOATS))
+@example(-3.0, 4, torch.float32)
+@example(5.0, 2, torch.float16)
+@given(st.sampled_from([n for n in NUMBERS if n]), st.integers(1, 4).map(lambda n: 2 * n),
+       st.sampled_from(FLOATS))  # fmt: skip
 def test_equal_weights_come_back(candidate, weight, count, dtype):
     """a group of equal weights comes back, of either sign"""
     comes_back(candidate, one_group(*[weight] * count, dtype=dtype))
@@ -626,7 +653,7 @@ def test_equal_weights_come_back(candidate, weight, count, dtype):
                 signs=(1, -1)))  # fmt: skip
 def test_one_sided_groups_come_back(candidate, matrix):
     """groups of positive or of negative weights alone come back"""
-    comes_back(candidate, matrix)
+    comes_back(candidate, matrix, steps=HALF)
 
 
 @edge(
@@ -654,9 +681,9 @@ def test_a_group_of_zeros_comes_back_as_zeros(candidate, matrix, group):
     ask="What is the largest error of one weight here, and which weight has it?",
     examples=0.5,
 )
-@example(one_group(*[0.1] * 16), 0, 10.0)
+@example(one_group(*[0.1, -0.1] * 8), 0, 10.0)
 @example(one_group(*[-0.1, 0.1] * 8), 3, -10.0)
-@given(matrices(sizes=(12, 20), groups=(1, 2), rows=(1, 1), numbers=(0.0, 0.1, -0.1, 0.2, -0.3)),
+@given(matrices(sizes=(12, 20), **ALONE, numbers=(0.0, 0.1, -0.1, 0.2, -0.3)),
        st.integers(0, 19), st.sampled_from([10.0, -10.0, 300.0]))  # fmt: skip
 def test_an_outlier_comes_back(candidate, matrix, place, value):
     """one weight far outside the others comes back within half a step"""
@@ -673,12 +700,11 @@ def test_an_outlier_comes_back(candidate, matrix, place, value):
     examples=0.5,
 )
 @example(one_group(1e-6, -1e-6))
-@example(one_group(3e-10, 1e-10, dtype=torch.bfloat16))
-@given(matrices(dtypes=(torch.float32, torch.bfloat16), powers=(-6, -9, -14, -24)))
+@example(one_group(-3e-10, 1e-10, dtype=torch.bfloat16))
+@given(matrices(dtypes=(torch.float32, torch.bfloat16), powers=(-6, -9, -14, -24), **ALONE))
 def test_a_small_group_keeps_its_digits(candidate, matrix):
     """small weights come back as exactly, by their own step, as large ones"""
-    comes_back(candidate, matrix)
-    no_wider(matrix, quantize(candidate, matrix))
+    no_wider(matrix, comes_back(candidate, matrix))
 
 
 @edge(
@@ -694,18 +720,21 @@ def test_a_small_group_keeps_its_digits(candidate, matrix):
     matrices(
         dtypes=(torch.float16,),
         powers=(0,),
+        **ALONE,
         numbers=(60000.0, -60000.0, 50000.0, -45000.0, 33000.0, -20000.0, 100.0),
     )
 )
 def test_fp16_ranges_above_its_largest_number_are_held(candidate, matrix):
     """fp16 groups whose range fp16 cannot hold come back"""
-    comes_back(candidate, matrix)
-    no_wider(matrix, quantize(candidate, matrix))
+    no_wider(matrix, comes_back(candidate, matrix))
 
 
 def of_smallest(multiples: list[int]) -> Matrix:
-    """One fp16 group, in multiples of the smallest number that fp16 has."""
-    return one_group(*[n * 2.0**-24 for n in multiples], dtype=torch.float16)
+    """One fp16 group in multiples of the smallest fp16 number, with some of either sign."""
+    return one_group(
+        *[n * 2.0**-24 for n in (90, -90, *multiples[: len(multiples) // 2 * 2])],
+        dtype=torch.float16,
+    )
 
 
 @edge(
@@ -716,14 +745,13 @@ def of_smallest(multiples: list[int]) -> Matrix:
     examples=0.5,
 )
 @example(one_group(-1e-5, 1e-5, dtype=torch.float16))
-@example(one_group(0, 6e-5, 3e-5, dtype=torch.float16))
-@example(one_group(6e-8, 0, dtype=torch.float16))
+@example(one_group(-6e-5, 6e-5, 3e-5, 0, dtype=torch.float16))
+@example(one_group(6e-8, -6e-8, dtype=torch.float16))
 @given(st.lists(st.sampled_from([0, 1000, -1000, 700, -300, 500, 90, -90, 3, -1]),
-                min_size=1, max_size=8).map(of_smallest))  # fmt: skip
+                min_size=2, max_size=8).map(of_smallest))  # fmt: skip
 def test_fp16_scales_below_its_smallest_normal_are_held(candidate, matrix):
     """fp16 groups whose scale is below the smallest normal number come back"""
-    comes_back(candidate, matrix)
-    no_wider(matrix, quantize(candidate, matrix))
+    no_wider(matrix, comes_back(candidate, matrix))
 
 
 # What is refused, and how arguments lie
@@ -793,16 +821,6 @@ def test_parts_that_do_not_agree_are_refused(candidate):
         refused(candidate.attempt("dequantize", *arguments), "ValueError")
 
 
-def transposed(tensor_: Tensor) -> Tensor:
-    """The same numbers, laid out column by column."""
-    return tensor_.t().contiguous().t()
-
-
-def sliced(tensor_: Tensor) -> Tensor:
-    """The same numbers, every second one of a wider tensor."""
-    return torch.stack((tensor_, tensor_.flip(0)), dim=-1).flatten(-2)[..., ::2]
-
-
 @edge(
     "R12",
     why="Weights arrive as the transpose of a checkpoint's or as a slice of a fused layer. Code "
@@ -810,8 +828,8 @@ def sliced(tensor_: Tensor) -> Tensor:
     ask="Which of these operations need a contiguous tensor, and which copy to get one?",
     examples=0.5,
 )
-@example(Matrix(torch.tensor([[1.0, -2.0], [3.0, 0.5]]), 2), transposed)
-@example(Matrix(torch.tensor([[1.0, -2.0], [3.0, 0.5]]), 1), sliced)
+@example(Matrix(torch.tensor([[1.0, -2.0], [3.0, -0.5]]), 2), transposed)
+@example(Matrix(torch.tensor([[1.0, -2.0], [3.0, -0.5]]), 2), sliced)
 @given(matrices(rows=(2, 3), groups=(2, 3)), st.sampled_from([transposed, sliced]))
 def test_strided_arguments_are_read_where_they_lie(candidate, matrix, layout):
     """every argument may be non-contiguous"""
@@ -819,9 +837,10 @@ def test_strided_arguments_are_read_where_they_lie(candidate, matrix, layout):
     n = matrix.w.shape[1]
     chosen = torch.arange(matrix.w.numel()).reshape(matrix.w.shape) * 7 % 16
     candidate.begin_example()
-    is_exactly(candidate.attempt("pack", layout(chosen)), bytes_of(chosen), "bytes")
+    dense = bytes_if(candidate.attempt("pack", chosen).value, bytes_of(chosen))
+    is_exactly(candidate.attempt("pack", layout(chosen)), dense, "bytes")
     candidate.begin_example()
-    is_exactly(candidate.attempt("unpack", layout(bytes_of(chosen)), n), chosen, "codes")
+    is_exactly(candidate.attempt("unpack", layout(dense), n), chosen, "codes")
     candidate.begin_example()
     scales = torch.arange(1.0, 1 + math.prod(matrix.grid)).reshape(matrix.grid)
     zeros = torch.arange(math.prod(matrix.grid)).reshape(matrix.grid) % 16
@@ -857,8 +876,8 @@ def test_arguments_stay_as_they_were(candidate, matrix):
     ask="What lives longer than one call here, and what is its key?",
     examples=0.15,  # two fresh processes each
 )
-@example((one_group(1, 2), one_group(-3, 5)))
-@given(st.integers(1, 4).flatmap(lambda size: st.tuples(*[
+@example((one_group(-1, 2), one_group(-3, 5)))
+@given(st.integers(2, 4).flatmap(lambda size: st.tuples(*[
     matrices(rows=(1, 1), groups=(1, 1), sizes=(size, size))] * 2)))  # fmt: skip
 def test_earlier_calls_leave_no_trace(candidate, both):
     """a call returns what it returns in a fresh process, whatever was called before"""
