@@ -199,7 +199,10 @@ def check_last_token(candidate: Any, sequence: Sequence, *, coarse: bool = False
     length = sequence.k.shape[2]
     [reply] = run_chunks(candidate, replace(sequence, cuts=(length,)))
     got = output(reply, sequence.answer(0, length), sequence.q.dtype)[:, :, -1:]
-    answer, what = sequence.answer(length - 1, length), "the last query's output"
+    answer, what = (
+        sequence.answer(length - 1, length),
+        "the output of dense attention for the last query",
+    )
     allowed = sequence.coarse() if coarse else answer.out_allowed(sequence.q.dtype)
     close(got, answer.out, allowed, what=what, at=reply)
 
