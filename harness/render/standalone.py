@@ -14,8 +14,11 @@ Exits 1 while the calls go as they went when the check broke, 0 when they go ano
 """
 
 import importlib.util
+import os
 import sys
 from math import inf, nan
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels on the CPU; set it to 0 on a GPU
 
 {imports}spec = importlib.util.spec_from_file_location({name!r}, {file!r})
 module = importlib.util.module_from_spec(spec)

@@ -93,7 +93,8 @@ def test_a_wrong_answer_is_caught_and_its_script_shows_it(
     assert check.status == BROKE
     assert check.finding is not None
     assert len(check.finding.script) <= MOST_CALLS, check.finding.script
-    if check.finding.script and "for " not in check.finding.script[0]:
+    seen_from_beside = "triton" in problem.needs  # races and bounds: values alone may look right
+    if check.finding.script and not seen_from_beside:
         assert runs_alone(check, problem, source, tmp_path)
 
 
@@ -109,5 +110,6 @@ def runs_alone(check: Check, problem: Problem, source: bytes, folder: Path) -> b
     done = subprocess.run(
         [sys.executable, str(replay)], capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.stderr.strip() == "as it was when the check broke", done.stdout + done.stderr
+    said = done.stderr.strip().splitlines()[-1:]  # a kernel's interpreter may warn before it
+    assert said == ["as it was when the check broke"], done.stdout + done.stderr
     return done.returncode == 1
