@@ -582,7 +582,8 @@ def test_memory_does_not_grow_with_queries_times_keys(candidate):
             f"{spent:.1f} bytes a pair, {total:,.0f} MiB at {queries:,} x {keys:,}",
             at=reply,
             sketch=[
-                f"attention(q, k, v, block_size={BLOCK}, causal=True)"
-                f"  # {queries:,} queries, {keys:,} keys of size 4"
+                f"q = torch.ones(1, 1, {queries}, 4)",
+                f"k = torch.ones(1, 1, {keys}, 4)",
+                f"attention(q, k, k, block_size={BLOCK}, causal=True)",
             ],
         )
