@@ -18,9 +18,9 @@ from harness.sandbox import engine, local
 from harness.sandbox.base import MIB, Sandbox, Spec
 from harness.sandbox.docker import DockerSandbox
 from harness.sandbox.local import LocalSandbox
+from tests.sandbox.submissions import LEFTOVER
 
 SETTLING_S = 3.0
-LEFTOVER = "hx-leftover"  # what the submissions call processes that they leave behind
 
 
 @pytest.fixture(params=["local", "local-plain", "docker"])
@@ -57,7 +57,7 @@ def left_behind() -> dict[str, Any]:
     """Everything that a sandbox could leave, of this process and its machine."""
     gc.collect()
     return {
-        "processes": _processes(),
+        "processes": processes_here(),
         "threads": sorted(thread.name for thread in threading.enumerate()),
         "descriptors": len(os.listdir("/proc/self/fd")),
         "folders": sorted(p.name for p in Path("/tmp").glob(f"harness-{os.getpid()}-*")),
@@ -65,7 +65,7 @@ def left_behind() -> dict[str, Any]:
     }
 
 
-def _processes() -> list[str]:
+def processes_here() -> list[str]:
     """Children of this process, and processes that a submission named as left behind."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):

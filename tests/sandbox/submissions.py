@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from textwrap import dedent
 
 from harness.remote.faults import Kind
 
+LEFTOVER = f"hx-{os.getpid()}"  # the name of processes that a submission leaves behind
 PRELUDE = """
 import ctypes, os, signal, stat, struct, sys, threading, time
 
@@ -35,9 +37,10 @@ def asked():
         frame = frame.f_back
     return frame.f_locals["message"]
 
-def name_process(name):
-    ctypes.CDLL(None).prctl(15, name, 0, 0, 0)
+def name_process():
+    ctypes.CDLL(None).prctl(15, LEFTOVER, 0, 0, 0)
 """
+PRELUDE += f"\nLEFTOVER = {LEFTOVER.encode()}\n"
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ CASES = [
          for _ in range(300):
              try:
                  if os.fork() == 0:
-                     name_process(b"hx-leftover")
+                     name_process()
                      time.sleep(60)
                      os._exit(0)
              except OSError:
@@ -141,7 +144,7 @@ CASES = [
          if os.fork() == 0:
              os.setsid()
              if os.fork() == 0:
-                 name_process(b"hx-leftover")
+                 name_process()
                  os.closerange(0, 256)
                  time.sleep(60)
              os._exit(0)
@@ -151,7 +154,7 @@ CASES = [
          if os.fork() == 0:
              os.setsid()
              if os.fork() == 0:
-                 name_process(b"hx-leftover")
+                 name_process()
                  time.sleep(60)
              os._exit(0)
          os.wait()

@@ -12,10 +12,9 @@ import pytest
 
 from harness.sandbox import local
 from harness.sandbox.local import LocalSandbox
-from tests.sandbox.submissions import PRELUDE
+from tests.sandbox.submissions import LEFTOVER, PRELUDE
 
 ROOT = Path(__file__).resolve().parents[2]
-NAME = "hx-orphan"
 JUDGE = """
 import sys
 from harness.remote.session import Session, Submission
@@ -31,9 +30,9 @@ candidate.ok()
 print("spins", flush=True)
 candidate.spin()
 """
-SPINS = PRELUDE + f"""
+SPINS = PRELUDE + """
 def spin():
-    name_process(b"{NAME}")
+    name_process()
     if os.fork() == 0:
         os.setsid()
     while True: pass
@@ -72,7 +71,7 @@ def spinning() -> int:
             names.append(comm.read_text().strip())
         except OSError:
             continue
-    return names.count(NAME)
+    return names.count(LEFTOVER)
 
 
 def test_it_says_that_it_does_not_isolate(monkeypatch: pytest.MonkeyPatch) -> None:
