@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.render.checks import heaviest_first
-from harness.render.plain import lines_of, one_line
+from harness.render.plain import lines_of, one_line, unheeded
 from harness.render.source import start_line
 from harness.results import KINDS, Check, Result
 
@@ -59,7 +59,8 @@ def for_github(note: Annotation) -> str:
 
 def in_plain(note: Annotation) -> str:
     """A line as compilers write it."""
-    return one_line(f"{note.path}:{note.line}: {note.severity}: {note.title}: {note.message}")
+    text = f"{note.path}:{note.line}: {note.severity}: {note.title}: {note.message}"
+    return unheeded(one_line(text))
 
 
 def _escaped(text: str, escapes: dict[str, str]) -> str:

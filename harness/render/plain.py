@@ -10,6 +10,14 @@ def lines_of(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
+def unheeded(line: str) -> str:
+    """A line that no CI takes for a command when it stands in its log, after spaces or not."""
+    start = len(line) - len(line.lstrip())
+    if line.startswith("::", start):
+        line = f"{line[:start]}:\\x3a{line[start + 2 :]}"
+    return line.replace("##[", "#\\x23[")
+
+
 def one_line(text: str) -> str:
     """The text on one line."""
     return lines_of(text).replace("\n", "; ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from harness.render.plain import unheeded
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Result
 
 WIDTH = 80
@@ -39,6 +40,10 @@ def findings(result: Result, *, every: bool, colour: bool) -> str:
 
 def finding_lines(check: Check, *, colour: bool = False, asked: bool = True) -> Iterator[str]:
     """One finding in full: the claim, the script, wanted and got, why, what is asked next."""
+    yield from map(unheeded, _finding_lines(check, colour=colour, asked=asked))
+
+
+def _finding_lines(check: Check, *, colour: bool, asked: bool) -> Iterator[str]:
     head = f"broke[{check.id}]: {check.claim} ({check.requirement})"
     yield from textwrap.wrap(_painted(head, BROKE, colour), WIDTH, subsequent_indent="  ")
     yield ""

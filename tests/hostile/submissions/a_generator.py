@@ -1,0 +1,3 @@
+"""Answers with a generator that would give the right number."""
+def attack(numbers):
+    return (number for number in [5])

@@ -1,0 +1,3 @@
+"""Aborts."""
+def attack(numbers):
+    os.abort()

@@ -1,0 +1,5 @@
+"""Answers with a list that holds itself."""
+def attack(numbers):
+    value = []
+    value.append(value)
+    return value

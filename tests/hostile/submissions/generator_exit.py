@@ -1,0 +1,3 @@
+"""Raises what frameworks pass over in silence."""
+def attack(numbers):
+    raise GeneratorExit

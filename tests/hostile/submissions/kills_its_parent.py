@@ -1,0 +1,5 @@
+"""Kills the process it was forked from."""
+import signal
+def attack(numbers):
+    os.kill(os.getppid(), signal.SIGKILL)
+    wait()

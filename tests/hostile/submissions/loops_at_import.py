@@ -1,0 +1,3 @@
+"""Never gets to its last line."""
+while True:
+    pass

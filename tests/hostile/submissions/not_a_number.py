@@ -1,0 +1,3 @@
+"""Answers with NaN."""
+def attack(numbers):
+    return float("nan")

@@ -1,0 +1,3 @@
+"""Asks for 64 GiB."""
+def attack(numbers):
+    return len(bytearray(1 << 36))

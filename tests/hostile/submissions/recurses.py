@@ -1,0 +1,3 @@
+"""Recurses for ever, within Python's limit."""
+def attack(numbers):
+    return attack(numbers)

@@ -1,0 +1,3 @@
+"""Reads address zero."""
+def attack(numbers):
+    ctypes.string_at(0)

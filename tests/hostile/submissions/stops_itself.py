@@ -1,0 +1,4 @@
+"""Stops without an end."""
+import signal
+def attack(numbers):
+    os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,0 +1,3 @@
+"""Answers with a tensor that has no memory."""
+def attack(x):
+    return (x * 2).to("meta")

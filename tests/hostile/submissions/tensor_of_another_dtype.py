@@ -1,0 +1,3 @@
+"""Answers in another precision."""
+def attack(x):
+    return (x * 2).half()

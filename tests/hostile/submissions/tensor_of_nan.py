@@ -1,0 +1,3 @@
+"""Answers with NaN."""
+def attack(x):
+    return x * float("nan")

@@ -1,0 +1,3 @@
+"""Answers with one element again and again."""
+def attack(x):
+    return (x * 2)[:1].expand(2)
