@@ -32,7 +32,7 @@ def image_command() -> None:
     default="python:3.11-slim",
     show_default=True,
     metavar="IMAGE",
-    help="What to build on: a Python image, or a CUDA one.",
+    help="What to build on: a Python image; for --gpu one with a C compiler.",
 )
 @click.option(
     "--wheels",
@@ -48,7 +48,7 @@ def image_build_command(ctx: click.Context, base: str, wheels: str | None, gpu: 
     \b
     Examples:
       harness image build
-      harness image build --base nvidia/cuda:12.6.3-runtime-ubuntu24.04 --gpu
+      harness image build --base python:3.11 --gpu
     """
     from harness.sandbox.base import CannotStart
     from harness.sandbox.image import build
