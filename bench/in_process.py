@@ -69,7 +69,7 @@ class Direct(Candidate):
             try:
                 value = self._act(call)
             except Exception as error:  # noqa: BLE001 - the suite looks at it
-                bases = [base.__name__ for base in type(error).__mro__]
+                bases = [_name(base) for base in type(error).__mro__]
                 call.error = Where(type(error).__name__, bases, str(error), 0, "")
                 continue
             self._results[call.id] = value
@@ -82,3 +82,7 @@ class Direct(Candidate):
         if call.op == "read":
             return getattr(target, call.name)
         return getattr(target, call.name)(*call.args, **call.kwargs)
+
+
+def _name(base: type) -> str:
+    return f"builtins.{base.__name__}" if base.__module__ == "builtins" else base.__name__
