@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from harness.judge.budget import Budget
-from harness.judge.round import Options, grade_and_keep, open_session
+from harness.judge.round import Options, grade_and_keep
 from harness.problems import Problem, find_problem
 from harness.remote.session import Session, Submission
 from harness.results import Result
@@ -20,12 +21,11 @@ OPTIONS = Options(seed=1, budget=BUDGET)
 class Grader:
     """A warm sandbox and what it makes of one submission after the other."""
 
-    def __init__(self, box: Sandbox, problem: str) -> None:
-        self.problem: Problem = find_problem(HERE / "pack", problem)
+    def __init__(self, box: Sandbox, problem: str, pack: Path) -> None:
+        self.problem: Problem = find_problem(pack, problem)
         self._box = box
-        self.session: Session = open_session(self.problem, b"", "answer.py", box)
-        self.session.spec = Spec(preload=self.problem.needs, memory_bytes=384 * MIB)
-        self.session.close()
+        spec = Spec(preload=self.problem.needs, memory_bytes=384 * MIB)
+        self.session = Session(box, spec, Submission(problem, b"", "answer.py"))
 
     def grade(self, source: bytes, options: Options = OPTIONS) -> Result:
         """The result of one submission, in the sandbox of the one before if it still stands."""
@@ -34,9 +34,9 @@ class Grader:
 
 
 @contextlib.contextmanager
-def grader_of(box: Sandbox, problem: str) -> Iterator[Grader]:
+def grader_of(box: Sandbox, problem: str, pack: Path = HERE / "pack") -> Iterator[Grader]:
     """A grader whose sandbox is gone afterwards."""
-    grader = Grader(box, problem)
+    grader = Grader(box, problem, pack)
     try:
         yield grader
     finally:
