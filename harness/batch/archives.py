@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from harness.submissions import MAX_SOURCE_BYTES
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 MAX_MEMBERS = 1000
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # of a whole tar, headers and passed-over files included
+MAX_DIRECTORY_BYTES = 1024 * 1024  # of a zip's list of files
+END_OF_ZIP = struct.Struct("<4s4H2LH")
+MAX_COMMENT_BYTES = 65535
 
 
 class BadArchive(Exception):
@@ -25,13 +34,16 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
         raise BadArchive(f"an archive of more than {MAX_ARCHIVE_BYTES:,} bytes")
     try:
         yield from _zip(path) if path.name.endswith(".zip") else _tar(path)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
+        raise BadArchive(f"a broken archive: {error}") from None
+    except (EOFError, OSError, ValueError, struct.error) as error:
         raise BadArchive(f"a broken archive: {error}") from None
     except (NotImplementedError, RuntimeError) as error:
         raise BadArchive(f"an archive that cannot be read: {error}") from None
 
 
 def _zip(path: Path) -> Iterator[tuple[str, bytes]]:
+    _check_directory(path)
     with zipfile.ZipFile(path) as archive:
         listed = archive.infolist()
         _check_count(len(listed))
@@ -40,12 +52,30 @@ def _zip(path: Path) -> Iterator[tuple[str, bytes]]:
             if info.is_dir() or is_link:
                 continue
             _check_name(info.filename)
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise BadArchive("an archive that cannot be read: another packing than deflate")
             with archive.open(info) as member:
                 yield info.filename, _capped(member.read(MAX_SOURCE_BYTES + 1), info.filename)
 
 
+def _check_directory(path: Path) -> None:
+    """Refuse a list of files that is too long to be read: `zipfile` reads it whole, unasked."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - END_OF_ZIP.size - MAX_COMMENT_BYTES))
+        tail = file.read()
+    start = tail.rfind(b"PK\5\6")
+    if start < 0 or len(tail) < start + END_OF_ZIP.size:
+        raise BadArchive("a broken archive: File is not a zip file")
+    size = END_OF_ZIP.unpack_from(tail, start)[5]
+    if size > MAX_DIRECTORY_BYTES:
+        raise BadArchive(f"more than {MAX_MEMBERS:,} files")
+
+
 def _tar(path: Path) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(path) as archive:
+    """Read as a stream, so that nothing is read twice and every unpacked byte is counted."""
+    with _unpacked(path) as unpacked:
+        counted: Any = _Counted(unpacked)
+        archive = tarfile.open(fileobj=counted, mode="r|")  # noqa: SIM115 - it holds no file
         for count, info in enumerate(archive, start=1):
             _check_count(count)
             if not info.isreg():
@@ -54,6 +84,29 @@ def _tar(path: Path) -> Iterator[tuple[str, bytes]]:
             member = archive.extractfile(info)
             if member is not None:
                 yield info.name, _capped(member.read(MAX_SOURCE_BYTES + 1), info.name)
+
+
+def _unpacked(path: Path) -> Any:
+    if path.suffix in (".gz", ".tgz"):
+        return gzip.open(path)
+    if path.suffix == ".xz":
+        return lzma.open(path)
+    return bz2.open(path) if path.suffix == ".bz2" else path.open("rb")
+
+
+class _Counted:
+    """A stream that ends in `BadArchive` when more comes out of it than may."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._left = MAX_UNPACKED_BYTES
+
+    def read(self, size: int) -> bytes:
+        chunk: bytes = self._stream.read(min(size, self._left + 1))
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise BadArchive(f"more than {MAX_UNPACKED_BYTES:,} bytes when unpacked")
+        return chunk
 
 
 def _check_count(count: int) -> None:

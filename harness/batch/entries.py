@@ -14,6 +14,8 @@ from harness.batch.archives import ARCHIVES, BadArchive, members
 from harness.submissions import BadSubmission, read_submission
 
 FLAT = re.compile(r"(?P<candidate>.+)__(?P<slug>[a-z0-9_]+)\.py")
+MAX_DEPTH = 16
+MAX_FILES = 5000  # of one candidate
 IGNORED = (".git", "__pycache__", ".DS_Store", ".harness.json")
 
 
@@ -90,13 +92,12 @@ def _kind(path: Path) -> str:
 
 
 def _of_candidate(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
-    """The files of one candidate, at any depth."""
-    try:
-        paths = sorted(Path(root, name) for root, _, names in os.walk(folder) for name in names)
-    except OSError as error:
-        yield Puzzle(str(folder), f"cannot be read: {error.strerror}")
+    """The files of one candidate, as deep and as many as anybody hands in."""
+    paths, refused = _walk(folder)
+    if refused:
+        yield Puzzle(str(folder), refused)
         return
-    for path in paths:
+    for path in sorted(paths):
         if set(path.parts) & set(IGNORED):
             continue
         kind = _kind(path)
@@ -106,6 +107,27 @@ def _of_candidate(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
             yield _read(folder.name, path.stem, path)
         else:
             yield Puzzle(str(path), _why_not(path.name, slugs))
+
+
+def _walk(folder: Path) -> tuple[list[Path], str]:
+    """Every file below a folder, or why there is no saying. Links to folders are passed over."""
+    found: list[Path] = []
+    left = [(folder, 0)]
+    while left:
+        inside, depth = left.pop()
+        try:
+            for entry in os.scandir(inside):
+                if not entry.is_dir(follow_symlinks=False):
+                    found.append(Path(entry.path))
+                elif depth < MAX_DEPTH:
+                    left.append((Path(entry.path), depth + 1))
+                else:
+                    return [], f"folders more than {MAX_DEPTH} deep"
+                if len(found) + len(left) > MAX_FILES:
+                    return [], f"more than {MAX_FILES:,} files"
+        except OSError as error:
+            return [], f"cannot be read: {error.strerror}"
+    return found, ""
 
 
 def _flat(path: Path, slugs: frozenset[str]) -> Iterator[Found]:

@@ -52,6 +52,7 @@ def grade_command(
     """
     from harness.batch.entries import find_entries
     from harness.batch.store import BusyFolder, OtherRound, Store
+    from harness.suite.printable import printable
 
     problems = {problem.slug: problem for problem in all_problems(pack_of(ctx))}
     entries, puzzles = find_entries(folder, frozenset(problems))
@@ -69,7 +70,8 @@ def grade_command(
     _say_table(store, entries)
     click.echo(f"{len(entries) - len(failed)} of {len(entries)} graded. Seed {settings.seed}.")
     for stored in failed:
-        click.echo(f"  not graded: {stored.origin}: {stored.result.could_not_grade}")
+        why = printable(f"{stored.origin}: {stored.result.could_not_grade}")
+        click.echo(f"  not graded: {why}")
     remedy = failed[0].result.remedy if failed else ""
     click.echo(f"Next: {remedy or f'harness report {out}'}")
     ctx.exit(COULD_NOT_GRADE if failed else ALL_HELD)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import struct
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -122,3 +125,67 @@ def _archive(path: Path, members: dict[str, bytes]) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(source)
             tar.addfile(info, io.BytesIO(source))
+
+
+def test_a_tar_that_unpacks_to_gigabytes_is_refused_early(tmp_path: Path) -> None:
+    """A header of a header may be of any size, and a file passed over is unpacked as well."""
+    for number, kind in enumerate((tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.CHRTYPE)):
+        path = tmp_path / str(number) / "ada.tar.gz"
+        path.parent.mkdir()
+        header = tarfile.TarInfo("x")
+        header.type, header.size = kind, 1 << 30
+        with gzip.open(path, "wb", compresslevel=1) as packed:
+            packed.write(header.tobuf(tarfile.GNU_FORMAT))
+            for _ in range(256):
+                packed.write(bytes(1 << 20))
+        tracemalloc.start()
+        entries, why = found(path.parent)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert entries == []
+        if kind is not tarfile.CHRTYPE:  # which has no content, whatever it says
+            assert why == ["more than 67,108,864 bytes when unpacked"]
+        assert peak < 300 << 20
+
+
+def test_a_zip_packed_to_unpack_without_a_limit_is_refused(tmp_path: Path) -> None:
+    for number, packing in enumerate((zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2)):
+        path = tmp_path / str(number) / "ada.zip"
+        path.parent.mkdir()
+        with zipfile.ZipFile(path, "w", packing) as archive:
+            archive.writestr("rope.py", bytes(1 << 20))
+        assert found(path.parent) == (
+            [],
+            ["an archive that cannot be read: another packing than deflate"],
+        )
+
+
+def test_a_zip_with_a_list_of_a_million_files_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "ada.zip"
+    path.write_bytes(bytes(100) + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, 40 << 20, 0, 0))
+    assert found(tmp_path) == ([], ["more than 1,000 files"])
+
+
+@pytest.mark.parametrize("raw", [b"", b"PK\5\6", b"\x1f\x8b", bytes(600), b"BZh9" + bytes(80)])
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.tar.xz", "a.tar.bz2"])
+def test_a_broken_archive_is_said_to_be_one(tmp_path: Path, name: str, raw: bytes) -> None:
+    (tmp_path / name).write_bytes(raw)
+    entries, why = found(tmp_path)
+    assert entries == []
+    assert all(reason.startswith("a broken archive: ") for reason in why)
+
+
+def test_a_nest_of_folders_without_an_end_is_named(tmp_path: Path) -> None:
+    nest = tmp_path / "ada"
+    nest.mkdir()
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "bob" / "rope.py").write_text("x = 1\n")
+    (nest / Path(*["d"] * 100)).mkdir(parents=True)
+    assert found(tmp_path) == ([("bob", "rope")], ["folders more than 16 deep"])
+
+
+def test_more_files_than_anybody_hands_in_are_named(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    for number in range(5001):
+        (tmp_path / "ada" / str(number)).touch()
+    assert found(tmp_path) == ([], ["more than 5,000 files"])
