@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import multiprocessing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from multiprocessing import connection
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess as Judging
 from pathlib import Path
+
+import msgspec
 
 from harness import __version__
 from harness.batch.entries import Entry
 from harness.batch.store import Round, Store, Stored
 from harness.judge.budget import BUDGETS
-from harness.judge.round import Options, grade, open_session
+from harness.judge.round import Options, grade, not_graded, open_session
 from harness.problems import Problem
+from harness.remote.faults import OurFault
+from harness.remote.session import Submission
 from harness.results import NOT_ASSESSED, Result
 from harness.sandbox.base import Sandbox
 from harness.worker.processes import die_with_parent
 
+STOP_LIMIT_S = 10.0
 TRIES = 2  # a failure of ours is tried once more, recorded, never a mark against anybody
 
 
@@ -65,10 +74,72 @@ def warm(problems: list[Problem]) -> None:
 
 
 def run_all(jobs: list[Job], at_once: int) -> Iterator[Stored]:
-    """Grade every job, each in a judge of its own; results come as they finish, already stored."""
+    """Grade every job, each in a judge of its own; results come as they finish, already stored.
+
+    A judge that is killed takes no other job with it: its own is tried once more.
+    """
+    waiting = [(job, TRIES) for job in reversed(jobs)]
+    running: dict[Connection, tuple[Judging, Job, int]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                job, tries = waiting.pop()
+                heard, process = _start(job)
+                running[heard] = process, job, tries - 1
+            for ready in connection.wait(list(running)):
+                heard = next(one for one in running if one is ready)
+                process, job, tries = running.pop(heard)
+                stored = _said(heard)
+                process.join()
+                if stored is not None:
+                    yield stored
+                elif tries:
+                    waiting.append((job, tries))
+                else:
+                    yield _lost(job, process.exitcode)
+    finally:
+        _stop([process for process, _, _ in running.values()])
+
+
+def _start(job: Job) -> tuple[Connection, Judging]:
     context = multiprocessing.get_context("fork")
-    with context.Pool(at_once, die_with_parent, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(run, jobs)
+    heard, says = context.Pipe(duplex=False)
+    process = context.Process(target=_judge, args=(job, says), daemon=False)
+    process.start()
+    says.close()
+    return heard, process
+
+
+def _judge(job: Job, says: Connection) -> None:
+    """The whole life of one judge."""
+    die_with_parent()
+    with contextlib.suppress(KeyboardInterrupt):  # whoever was stopped says so
+        says.send_bytes(msgspec.msgpack.encode(run(job)))
+
+
+def _said(heard: Connection) -> Stored | None:
+    """What a judge sent; None when it ended without a word."""
+    with heard:
+        try:
+            return msgspec.msgpack.decode(heard.recv_bytes(), type=Stored)
+        except EOFError:
+            return None
+
+
+def _lost(job: Job, exit_code: int | None) -> Stored:
+    fault = OurFault(f"the judge was ended ({exit_code}), {TRIES} times", "harness doctor")
+    submission = Submission(job.problem.slug, job.entry.source, job.entry.origin)
+    result = not_graded(job.problem, submission, _options(job), job.sandbox, fault)
+    return Stored("", job.entry.candidate, job.entry.origin, result)
+
+
+def _stop(left: list[Judging]) -> None:
+    """End judges so that they end their sandboxes, and those that do not."""
+    for process in left:
+        process.terminate()
+    for process in left:
+        process.join(STOP_LIMIT_S)
+        process.kill()
 
 
 def run(job: Job) -> Stored:
@@ -88,8 +159,11 @@ def _graded(job: Job) -> Result:
     session = open_session(
         job.problem, job.entry.source, job.entry.origin, job.sandbox, job.round.device
     )
-    options = Options(job.round.seed, BUDGETS[job.round.budget], device=job.round.device)
-    return grade(job.problem, session, options, backend=job.sandbox)
+    return grade(job.problem, session, _options(job), backend=job.sandbox)
+
+
+def _options(job: Job) -> Options:
+    return Options(job.round.seed, BUDGETS[job.round.budget], device=job.round.device)
 
 
 def image_of(sandbox: Sandbox) -> str:

@@ -19,7 +19,8 @@ from harness.results import Submission as SubmissionFacts
 from harness.sandbox.base import Sandbox, Spec
 from harness.suite.printable import printable
 
-__all__ = ["PRACTICE_SEED", "NoSuchCheck", "Options", "grade", "grade_and_keep", "open_session"]
+__all__ = ["PRACTICE_SEED", "NoSuchCheck", "Options", "grade", "grade_and_keep", "not_graded",
+           "open_session"]  # fmt: skip
 
 
 def spec_for(problem: Problem, device: str = "cpu") -> Spec:
@@ -81,31 +82,71 @@ def grade_and_keep(
             ),
             tell=tell,
         )
-    checks, our_fault = found.checks, found.our_fault
+    facts = _run_facts(
+        problem,
+        session,
+        options,
+        backend,
+        limit_s=limit_s,
+        started=started.isoformat(timespec="seconds"),
+        seconds=round(time.monotonic() - clock, 3),
+    )
+    return _document(problem, session.submission, facts, found.checks, found.our_fault)
+
+
+def not_graded(
+    problem: Problem, submission: Submission, options: Options, backend: Sandbox, fault: OurFault
+) -> Result:
+    """The result of a run that a failure of ours left without one."""
+    session = Session(backend, spec_for(problem, options.device), submission)
+    facts = _run_facts(problem, session, options, backend, limit_s=options.budget.run_s)
+    return _document(problem, submission, facts, [], fault)
+
+
+def _document(
+    problem: Problem,
+    submission: Submission,
+    facts: Run,
+    checks: list[Check],
+    our_fault: OurFault | None,
+) -> Result:
     reason = our_fault.reason if our_fault else ""
     verdict = scorecard.judge(checks, reason if _nothing_known(checks) else "")
     return Result(
         version=VERSION,
         problem=_problem_facts(problem),
-        submission=_submission_facts(session.submission),
-        run=Run(
-            harness=__version__,
-            backend=backend.name,
-            isolation=backend.describe(),
-            device=options.device,
-            seed=options.seed,
-            budget=options.budget.name,
-            worker=session.facts,
-            limits={"run_s": limit_s, **_limits(problem, session)},
-            restarts=session.restarts,
-            started=started.isoformat(timespec="seconds"),
-            seconds=round(time.monotonic() - clock, 3),
-        ),
+        submission=_submission_facts(submission),
+        run=facts,
         checks=checks,
         level=verdict.level,
         reasons=verdict.reasons,
         could_not_grade=reason,
         remedy=our_fault.remedy if our_fault else "",
+    )
+
+
+def _run_facts(
+    problem: Problem,
+    session: Session,
+    options: Options,
+    backend: Sandbox,
+    *,
+    limit_s: float,
+    started: str = "",
+    seconds: float = 0.0,
+) -> Run:
+    return Run(
+        harness=__version__,
+        backend=backend.name,
+        isolation=backend.describe(),
+        device=options.device,
+        seed=options.seed,
+        budget=options.budget.name,
+        worker=session.facts,
+        limits={"run_s": limit_s, **_limits(problem, session)},
+        restarts=session.restarts,
+        started=started,
+        seconds=seconds,
     )
 
 

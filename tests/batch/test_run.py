@@ -1,0 +1,108 @@
+"""Grading many: a judge that dies takes its own submission down and no other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness.batch.entries import Entry
+from harness.batch.run import Job, run_all
+from harness.batch.store import Round, Store
+from harness.problems import find_problem
+from harness.sandbox.base import Running, Spec
+from harness.sandbox.local import LocalSandbox
+
+PACK = Path(__file__).parents[1] / "hostile" / "pack"
+RIGHT = (PACK / "solutions" / "tally" / "reference.py").read_bytes()
+
+
+class KillsItsJudge:
+    """A sandbox that is the end of whoever starts it, as often as its folder has no note of it."""
+
+    name = "local"
+
+    def __init__(self, folder: Path, times: int) -> None:
+        self._folder, self._times = folder, times
+
+    def start(self, spec: Spec) -> Running:
+        notes = len(list(self._folder.iterdir()))
+        if notes < self._times:
+            (self._folder / str(notes)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return LocalSandbox().start(spec)
+
+    def describe(self) -> str:
+        return "a sandbox that kills"
+
+
+def jobs(tmp_path: Path, deaths: int) -> list[Job]:
+    """Three submissions, of which the second one's judge dies so many times."""
+    problem = find_problem(PACK, "tally")
+    Store(tmp_path).results.mkdir()
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    found = []
+    for name in ("ada", "bob", "zoe"):
+        entry = Entry(name, "tally", f"{name}.py", RIGHT)
+        box = KillsItsJudge(notes, deaths) if name == "bob" else LocalSandbox()
+        found.append(Job(entry, problem, Round(1, "quick", "local", "cpu"), box, tmp_path))
+    return found
+
+
+def levels(tmp_path: Path, deaths: int) -> dict[str, tuple[str, str]]:
+    return {
+        stored.candidate: (stored.result.level, stored.result.could_not_grade)
+        for stored in run_all(jobs(tmp_path, deaths), 2)
+    }
+
+
+def test_a_judge_that_dies_once_is_started_again(tmp_path: Path) -> None:
+    assert levels(tmp_path, 1) == dict.fromkeys(("ada", "bob", "zoe"), ("Strong hire", ""))
+    assert {stored.candidate for stored in Store(tmp_path).all()} == {"ada", "bob", "zoe"}
+
+
+def test_a_judge_that_dies_again_is_ours_and_nobodys_mark(tmp_path: Path) -> None:
+    graded = levels(tmp_path, 2)
+    assert graded.pop("bob") == ("No signal", "the judge was ended (-9), 2 times")
+    assert graded == dict.fromkeys(("ada", "zoe"), ("Strong hire", ""))
+    assert {stored.candidate for stored in Store(tmp_path).all()} == {"ada", "zoe"}
+
+
+def test_a_round_that_is_stopped_ends_its_judges(tmp_path: Path) -> None:
+    homes = tmp_path / "homes"
+    homes.mkdir()
+    for name in ("ada", "bob"):
+        (homes / f"{name}__tally.py").write_text("import time\ntime.sleep(60)\n")
+    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", str(homes)]
+    command += ["--out", str(tmp_path / "out"), "--backend", "local", "--jobs", "2"]
+    round_of_two = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(3)
+    round_of_two.send_signal(signal.SIGTERM)
+    _, errors = round_of_two.communicate(timeout=30)
+    assert round_of_two.returncode == 3
+    assert errors.splitlines()[-1] == "stopped by hand: not graded"
+    assert "Traceback" not in errors
+    assert processes_of_session(round_of_two.pid) == []
+
+
+def processes_of_session(leader: int) -> list[str]:
+    """What still runs in a session; a moment is given to what is ending."""
+    deadline = time.monotonic() + 5
+    while True:
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == leader and fields[0] != "Z":
+                found.append(entry.name)
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)
