@@ -127,7 +127,7 @@ def _parts(value: Any) -> int:
         item = left.pop()
         count += 1
         if hasattr(item, "untyped_storage"):
-            count += 0 if hasattr(item, "source") else item.numel()
+            count += 0 if hasattr(item, "source") else _written(item)
         elif isinstance(item, (str, bytes)):
             count += len(item) // 8
         elif isinstance(item, dict):
@@ -137,6 +137,12 @@ def _parts(value: Any) -> int:
             count += len(item)
             left += item if count <= MAX_PARTS else ()
     return count
+
+
+def _written(tensor: Any) -> int:
+    """How many numbers of a tensor are written out: a row that is expanded stands once."""
+    sizes = zip(tensor.shape, tensor.stride(), strict=True)
+    return math.prod(size for size, step in sizes if step or not size)
 
 
 def _in_short(value: Any) -> str:
