@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from harness.commands.loop import slug_or_last
 from harness.problems import Problem
 from harness.render import terminal
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Result
+from harness.suite.printable import printable
 
 if TYPE_CHECKING:
     from harness.judge.round import Options
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.command("check", short_help="Grade a file the way a panel would.")
 @click.argument("slug", required=False)
-@click.argument("file", required=False, type=click.Path())
+@click.argument("file", required=False, type=click.Path(readable=False))
 @click.option(
     "--backend",
     type=click.Choice(["auto", "local", "docker"]),
@@ -128,7 +130,8 @@ def _source(path: Path, problem: Problem, *, named: bool) -> bytes:
     except BadSubmission as error:
         if not named and not path.exists():
             raise click.UsageError(
-                f"no {path} in this folder\n  harness start {problem.slug} puts the stub here"
+                f"no {printable(str(path))} in this folder\n"
+                f"  harness start {problem.slug} puts the stub here"
             ) from None
         raise click.UsageError(str(error)) from None
 
@@ -184,7 +187,7 @@ def _next(problem: Problem, result: Result, file: str | None) -> str:
         heaviest = min(broken, key=lambda check: terminal.KINDS.index(check.kind))
         return f"harness explain {problem.slug} {heaviest.id}"
     if result.run.budget == "quick" and exit_code(result) == ALL_HELD:
-        target = f" {file}" if file else ""
+        target = f" {printable(shlex.quote(file))}" if file else ""
         return f"harness check {problem.slug}{target} --budget full"
     return f"harness show {problem.slug}"
 

@@ -130,8 +130,15 @@ class _Collection:
 
     def pytest_collectreport(self, report: object) -> None:
         if getattr(report, "failed", False):
-            self.reasons.append(str(getattr(report, "longrepr", ""))[-600:])
+            self.reasons.append(_what_happened(str(getattr(report, "longrepr", ""))))
 
     def pytest_internalerror(self, excrepr: object) -> bool:
-        self.reasons.append(str(excrepr)[-600:])
+        self.reasons.append(_what_happened(str(excrepr)))
         return True  # told in the result; not printed over the report
+
+
+def _what_happened(told: str) -> str:
+    """The error itself, out of pytest's account of how it came about."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    errors = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
+    return (errors or lines or ["pytest does not say why"])[-1][:600]

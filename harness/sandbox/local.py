@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -102,9 +101,8 @@ def _folder() -> Path:
     try:
         return leftovers.new_folder()
     except OSError as error:
-        where = tempfile.gettempdir()
         raise CannotStart(
-            f"no folder for a local worker can be made in {where}: {error.strerror}", f"df {where}"
+            f"no temporary folder can be made for a local worker: {error.strerror}", "df -h"
         ) from None
 
 
