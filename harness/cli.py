@@ -11,8 +11,11 @@ from typing import Any
 
 import click
 
+from harness.stopped import is_a_stop
+
 COULD_NOT_GRADE, BROKEN_PIPE = 3, 141
 AGAIN_S = 0.02
+CALLBACKS = ("gc_callback", "cb", "__del__")
 TRACEBACK_VARIABLE = "HARNESS_TRACEBACK"
 
 COMMANDS = {
@@ -117,10 +120,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(BROKEN_PIPE)
     except (Exception, KeyboardInterrupt) as error:
-        if _is_a_stop(error):
+        if is_a_stop(error):  # click's Abort has it behind it
             _on_signals(signal.SIG_IGN)  # all is cleared away; a second one has nothing to stop
             click.echo("stopped by hand: not graded", err=True)
-            sys.exit(COULD_NOT_GRADE)
+            sys.stdout.flush()
+            os._exit(COULD_NOT_GRADE)  # Python itself would end by the signal, now and then
         if TRACEBACK_VARIABLE in os.environ:
             raise
         click.echo(
@@ -137,22 +141,14 @@ def _on_signals(handler: Any) -> None:
             signal.signal(getattr(signal, name), handler)
 
 
-def _is_a_stop(error: BaseException | None) -> bool:
-    """Whether somebody stopped it; inside of an import that arrives in another error's clothes."""
-    while error is not None:
-        if isinstance(error, (click.Abort, KeyboardInterrupt)):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
 def _stop(_: int, frame: FrameType | None) -> None:
     """End by an exception, so that sandboxes are ended on the way out.
 
-    Python drops what is raised inside of a garbage collector's callback (Hypothesis has one): then
-    it is tried again a moment later.
+    Python drops what is raised inside of a callback of its own (the garbage collector's, an import
+    lock's): then it is tried again a moment later.
     """
-    if frame is not None and frame.f_code.co_name == "gc_callback" and hasattr(signal, "setitimer"):
+    within = frame.f_code.co_name if frame is not None else ""
+    if within in CALLBACKS and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         return
     raise KeyboardInterrupt

@@ -16,6 +16,7 @@ from harness.judge.findings import bare, changed_argument, find, import_finding
 from harness.remote.faults import CandidateFault, CannotAssess, Fault, OurFault, TimeSpent
 from harness.remote.session import Session
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding
+from harness.stopped import is_a_stop
 from harness.suite.candidate import Candidate
 from harness.suite.claims import ATTRIBUTE, Claim
 
@@ -112,8 +113,8 @@ class Judge:
             check = self._outcome(claim, examples, failed, reason, time.monotonic() - started)
         self.checks.append(check)
         self._tell(check)
-        if isinstance(failed, KeyboardInterrupt):
-            raise failed
+        if is_a_stop(failed):
+            raise KeyboardInterrupt
         return True
 
     def _import(self) -> None:
@@ -151,7 +152,7 @@ class Judge:
             self.our_fault = failed
         if reason:
             status = NOT_ASSESSED
-        elif isinstance(failed, KeyboardInterrupt):
+        elif is_a_stop(failed):
             status, reason = NOT_ASSESSED, "stopped by hand"
         elif examples.first is not None:  # whatever came after: it broke
             status = BROKE

@@ -40,6 +40,9 @@ def open_session(
         session.start()
     except OurFault:
         return session  # said again, with its reason, by whoever waits for the worker
+    except BaseException:  # stopped by hand: nobody else knows of it yet
+        session.close()
+        raise
     return session
 
 

@@ -39,7 +39,7 @@ from harness.border.messages import (
 )
 from harness.border.tensors import Blobs
 from harness.remote.faults import CandidateFault, Fault, Kind, OurFault
-from harness.sandbox.base import CannotStart, Running, Sandbox, Spec
+from harness.sandbox.base import CannotStart, Ending, Running, Sandbox, Spec
 from harness.sandbox.link import Late, Lost
 
 START_LIMIT_S = 120.0  # a cold torch import on a busy machine
@@ -303,7 +303,7 @@ class Session:
         """After the file has crossed, a loss is the candidate's, unless the keeper is gone."""
         running, self._running = self._running, None
         self._ready = self._loaded = False
-        ending = running.end() if running is not None else None
+        ending = _ended_whole(running) if running is not None else None
         if ending is not None and ending.keeper_lost:
             return OurFault(f"the sandbox's engine was lost: {ending.note}", "harness doctor")
         if ending is not None and ending.out_of_memory:
@@ -313,7 +313,7 @@ class Session:
     def _end_sandbox(self) -> str:
         running, self._running = self._running, None
         self._ready = self._loaded = False
-        return running.end().note if running is not None else ""
+        return _ended_whole(running).note if running is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +323,15 @@ class Answers:
     replies: list[Reply]
     received: bytearray
     header_bytes: int
+
+
+def _ended_whole(running: Running) -> Ending:
+    """End a sandbox, also when somebody stops the judge in the middle of it."""
+    try:
+        return running.end()
+    except KeyboardInterrupt:
+        running.end()
+        raise
 
 
 def _why_ended(ended: Ended) -> tuple[Kind, str]:

@@ -21,6 +21,7 @@ from harness.sandbox.link import Link
 
 END_LIMIT_S = 5  # for an exit status after the stream has ended
 START_LIMIT_S = 60.0
+MAKING_S = 0.2  # what an engine takes to make a container, and more
 OOM_EXIT = 137
 
 
@@ -74,10 +75,16 @@ class DockerSandbox:
         gpu = (self._gpu or "all") if spec.device == "cuda" else None
         asked = container.arguments(spec, runtime=self._runtime, cpuset=self._cpuset, gpu=gpu)
         token = secrets.token_hex(8)
-        with engine.refusals():
-            made = client.create_container(
-                self._digest, name=f"harness-{token}", labels=engine.labels(token), **asked
-            )
+        name = f"harness-{token}"
+        try:
+            with engine.refusals():
+                made = client.create_container(
+                    self._digest, name=name, labels=engine.labels(token), **asked
+                )
+        except BaseException:  # stopped while the engine makes it: it may be there all the same
+            time.sleep(MAKING_S)
+            engine.remove(client, name)
+            raise
         try:
             self._confirm(client, made, asked["host_config"])
             with engine.refusals():

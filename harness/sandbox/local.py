@@ -90,8 +90,9 @@ class LocalRunning:
         if not _prefix():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(CLOSING_S)  # it ends what left its group, then itself
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         exit_code = self._process.wait()
         folders.remove(self._folder)
         return Ending(exit_code=exit_code)
