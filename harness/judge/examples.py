@@ -51,6 +51,15 @@ class Examples:
     ended_early: bool = False
     seconds: float = field(default=0.0)
 
+    def around_check(self, check: Any) -> Any:
+        """A check as pytest calls it, each of its examples run by `around`."""
+        if not hasattr(check, "hypothesis"):
+            return self.around(check)
+        inner = getattr(check.hypothesis, "harness_inner", check.hypothesis.inner_test)
+        check.hypothesis.harness_inner = inner  # as the suite wrote it
+        check.hypothesis.inner_test = self.around(inner)
+        return check
+
     def around(self, check: Callable[..., Any]) -> Callable[..., Any]:
         """`check`, one example at a time: a fresh record, and its failure kept when it happens."""
 

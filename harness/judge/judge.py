@@ -13,7 +13,14 @@ from harness.judge.apart import keep_to_the_seed
 from harness.judge.budget import REPLAY_LIMIT_S, Budget
 from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
 from harness.judge.findings import bare, changed_argument, find, import_finding
-from harness.remote.faults import CandidateFault, CannotAssess, Fault, OurFault, TimeSpent
+from harness.remote.faults import (
+    CandidateFault,
+    CannotAssess,
+    Fault,
+    OurFault,
+    SandboxLost,
+    TimeSpent,
+)
 from harness.remote.session import Session
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding
 from harness.stopped import is_a_stop
@@ -97,16 +104,17 @@ class Judge:
         reason = self._reason_not_to_run(claim)
         failed: BaseException | None = None
         inner = pyfuncitem.obj
-        if reason or self.import_fault is not None:
-            pyfuncitem.obj = lambda **_: None
-        elif hasattr(inner, "hypothesis"):
-            inner.hypothesis.inner_test = examples.around(inner.hypothesis.inner_test)
-        else:
-            pyfuncitem.obj = examples.around(inner)
+        runs = not reason and self.import_fault is None
+        pyfuncitem.obj = examples.around_check(inner) if runs else lambda **_: None
+        self._session.forgives_a_loss = True
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
             failed = error
+        self._session.forgives_a_loss = False
+        if isinstance(failed, SandboxLost):
+            examples = Examples(self.candidate, claim, self._budget, self._until)
+            failed = _again(examples.around_check(inner), self.candidate)
         if self.import_fault is not None:
             check = self._not_importable(claim)
         else:
@@ -119,8 +127,12 @@ class Judge:
 
     def _import(self) -> None:
         self.known_to_import = True
+        self._session.forgives_a_loss = True
         try:
-            self._session.fork()
+            try:
+                self._session.fork()
+            except SandboxLost:
+                self._session.fork()
         except CandidateFault as error:
             self.import_fault = error.fault
         except OurFault as error:
@@ -217,6 +229,15 @@ class Judge:
         candidate, failure = self._changed
         finding = self._found(candidate, failure, failure, flaky=False)
         return msgspec.structs.replace(check, status=BROKE, finding=finding)
+
+
+def _again(check: Callable[..., object], candidate: Candidate) -> BaseException | None:
+    """Run a check once more, outside of pytest; what it raised."""
+    try:
+        check(candidate=candidate)
+    except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
+        return error
+    return None
 
 
 def _check(claim: Claim, status: str, **more: Any) -> Check:

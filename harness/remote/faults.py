@@ -59,5 +59,16 @@ class CannotAssess(BaseException):
         self.reason = reason
 
 
+class SandboxLost(BaseException):
+    """A sandbox is gone and nothing says whose doing it was: once a check that is tried again.
+
+    `fault` is what it is called when it happens again. Leaves Hypothesis at once.
+    """
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.words)
+        self.fault = fault
+
+
 class TimeSpent(BaseException):
     """The budget of this check or of the whole run is used up. Leaves Hypothesis at once."""

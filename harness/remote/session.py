@@ -38,7 +38,7 @@ from harness.border.messages import (
     encode,
 )
 from harness.border.tensors import Blobs
-from harness.remote.faults import CandidateFault, Fault, Kind, OurFault
+from harness.remote.faults import CandidateFault, Fault, Kind, OurFault, SandboxLost
 from harness.sandbox.base import CannotStart, Ending, Running, Sandbox, Spec
 from harness.sandbox.link import Late, Lost
 
@@ -69,6 +69,7 @@ class Session:
         self.submission = submission
         self.spec = spec
         self.restarts = 0  # sandboxes replaced because ours or the engine's failed
+        self.forgives_a_loss = False  # whether the next one may have been the machine's doing
         self.facts: dict[str, str] = {}
         self._sandbox = sandbox
         self.not_checked: dict[str, str] = {}  # what observers cannot tell on this machine
@@ -299,8 +300,11 @@ class Session:
         self._end_sandbox()
         return CandidateFault(Fault(Kind.PROTOCOL, words))
 
-    def _sandbox_lost(self, words: str) -> CandidateFault | OurFault:
-        """After the file has crossed, a loss is the candidate's, unless the keeper is gone."""
+    def _sandbox_lost(self, words: str) -> CandidateFault | SandboxLost | OurFault:
+        """After the file has crossed, a loss is the candidate's, unless the keeper is gone.
+
+        A machine short of memory ends processes too: a loss that may be forgiven is, once.
+        """
         running, self._running = self._running, None
         self._ready = self._loaded = False
         ending = _ended_whole(running) if running is not None else None
@@ -308,7 +312,12 @@ class Session:
             return OurFault(f"the sandbox's engine was lost: {ending.note}", "harness doctor")
         if ending is not None and ending.out_of_memory:
             return CandidateFault(Fault(Kind.OUT_OF_MEMORY, "it used more than its memory limit"))
-        return CandidateFault(Fault(Kind.CRASHED, f"it took its whole sandbox down ({words})"))
+        fault = Fault(Kind.CRASHED, f"it took its whole sandbox down ({words})")
+        if self.forgives_a_loss:
+            self.forgives_a_loss = False
+            self.restarts += 1
+            return SandboxLost(fault)
+        return CandidateFault(fault)
 
     def _end_sandbox(self) -> str:
         running, self._running = self._running, None
