@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from harness.judge.apart import kept_to_the_seed
 from harness.judge.budget import QUICK
 from harness.judge.judge import Judge
 from harness.judge.round import open_session
@@ -25,6 +27,9 @@ def judge_for(config: pytest.Config, submission: str) -> Judge:
     path = Path(submission)
     session = open_session(problem, read_submission(path), submission, LocalSandbox())
     config.add_cleanup(session.close)
+    apart = ExitStack()
+    apart.enter_context(kept_to_the_seed())
+    config.add_cleanup(apart.close)
     return Judge(
         session,
         QUICK,

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.judge.apart import keep_to_the_seed
 from harness.judge.budget import REPLAY_LIMIT_S, Budget
 from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
 from harness.judge.findings import bare, changed_argument, find, import_finding
@@ -42,7 +41,6 @@ class Judge:
         call_limit_s: float,
         tell: Callable[[Check], None],
     ) -> None:
-        keep_to_the_seed()
         self.checks: list[Check] = []
         self.known: list[str] = []
         self.known_to_import = False

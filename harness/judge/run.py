@@ -57,6 +57,7 @@ def run_suite(
         os.environ.pop(name, None)  # nor are their options
     import pytest
 
+    from harness.judge.apart import kept_to_the_seed
     from harness.judge.judge import Judge
 
     judge = Judge(
@@ -90,7 +91,8 @@ def run_suite(
     ]
     crashes = _Collection()
     try:
-        code = pytest.main(arguments, plugins=[_Named(judge), crashes])
+        with kept_to_the_seed():
+            code = pytest.main(arguments, plugins=[_Named(judge), crashes])
     finally:
         _forget(problem)
     if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
