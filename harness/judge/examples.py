@@ -60,6 +60,13 @@ class Examples:
         check.hypothesis.inner_test = self.around(inner)
         return check
 
+    def release(self, check: Any) -> None:
+        """Let go of the answers: a suite may live on, and they are large."""
+        if hasattr(getattr(check, "hypothesis", None), "harness_inner"):
+            check.hypothesis.inner_test = check.hypothesis.harness_inner
+        self.candidate.begin_example()
+        self.first = self.last = self.smallest = None
+
     def around(self, check: Callable[..., Any]) -> Callable[..., Any]:
         """`check`, one example at a time: a fresh record, and its failure kept when it happens."""
 

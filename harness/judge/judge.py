@@ -118,6 +118,7 @@ class Judge:
         else:
             check = self._outcome(claim, examples, failed, reason, time.monotonic() - started)
         self.checks.append(check)
+        examples.release(inner)
         self._tell(check)
         if is_a_stop(failed):
             raise KeyboardInterrupt
