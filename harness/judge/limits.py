@@ -1,7 +1,8 @@
-"""How long a round may take on this machine: many times what the reference takes, with a floor.
+"""How long a call and a round may take: many times what the reference takes here, with a floor.
 
-A run that ends for want of time says nothing of the candidate by itself. The reference's own run,
-on the same machine and right after, tells a slow machine from answers that use the time up.
+A call or a run that ends for want of time says nothing of the candidate by itself. The reference's
+own run, on the same machine and right after, tells a slow machine from answers that use the time
+up. It costs nothing while nobody needs more than the floor.
 """
 
 from __future__ import annotations
@@ -20,6 +21,49 @@ from harness.results import BROKE, Check, Finding
 TIMES_THE_REFERENCE = 10
 
 Tell = Callable[[Check], None]
+Reference = Callable[[bytes], Session]
+
+
+def settle_calls(
+    problem: Problem,
+    session: Session,
+    options: Options,
+    found: Run,
+    *,
+    reference: Reference,
+    tell: Tell,
+) -> tuple[Run, float]:
+    """Give the checks that broke by a hang ten times the reference's slowest call, if that is more.
+
+    Returns the run and the limit of a call that it was judged by.
+    """
+    hung = frozenset(check.id for check in found.checks if _is_hung(check))
+    limit_s = problem.call_limit_s
+    if not hung or not problem.reference.is_file():
+        return found, limit_s
+    session.close()  # nothing that it left running may slow the reference down
+    only = dataclasses.replace(options, only=hung)
+    limit_s = max(limit_s, TIMES_THE_REFERENCE * _slowest_s(problem, only, reference))
+    if limit_s == problem.call_limit_s:
+        return found, limit_s
+    patient = dataclasses.replace(problem, call_limit_s=limit_s)
+    return _merged(found, run_suite(patient, session, only, tell)), limit_s
+
+
+def _is_hung(check: Check) -> bool:
+    return check.finding is not None and check.finding.fault == Kind.HUNG.value
+
+
+def _slowest_s(problem: Problem, options: Options, reference: Reference) -> float:
+    """The reference's slowest call in the same checks; as long as the limit when it hangs too."""
+    session = reference(problem.reference.read_bytes())
+    try:
+        run_suite(problem, session, options, lambda check: None)
+    except OurFault:
+        return 0.0
+    finally:
+        session.close()
+    return session.slowest_s
 
 
 def settle_time(
@@ -28,7 +72,7 @@ def settle_time(
     options: Options,
     found: Run,
     *,
-    reference: Callable[[bytes], Session],
+    reference: Reference,
     tell: Tell,
 ) -> tuple[Run, float]:
     """Give the checks without time ten times what the reference needs; the run and that limit.
@@ -54,9 +98,7 @@ def settle_time(
     return dataclasses.replace(found, checks=checks), limit_s
 
 
-def _seconds(
-    problem: Problem, options: Options, reference: Callable[[bytes], Session]
-) -> float | None:
+def _seconds(problem: Problem, options: Options, reference: Reference) -> float | None:
     """What the same checks take with the reference; None when it does not get through them."""
     if not problem.reference.is_file():
         return None
@@ -79,12 +121,16 @@ def _with_more_time(
         return found
     budget = dataclasses.replace(options.budget, run_s=left)
     again = dataclasses.replace(options, budget=budget, only=found.out_of_time)
-    more = run_suite(problem, session, again, tell)
+    return _merged(found, run_suite(problem, session, again, tell))
+
+
+def _merged(found: Run, more: Run) -> Run:
+    """The first run with the checks of the second in their places."""
     newer = {check.id: check for check in more.checks}
     return Run(
         [newer.get(check.id, check) for check in found.checks],
         more.our_fault,
-        more.out_of_time,
+        (found.out_of_time - newer.keys()) | more.out_of_time,
         found.seconds + more.seconds,
     )
 

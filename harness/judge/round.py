@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import time
 from collections.abc import Callable
 
 from harness import __version__, scorecard
-from harness.judge.limits import settle_time
+from harness.judge.limits import settle_calls, settle_time
 from harness.judge.run import PRACTICE_SEED, NoSuchCheck, Options, run_suite
 from harness.problems import Problem
 from harness.remote.faults import OurFault
@@ -73,24 +74,25 @@ def grade_and_keep(
     started = datetime.datetime.now(datetime.UTC)
     clock = time.monotonic()
     found = run_suite(problem, session, options, tell)
-    limit_s = options.budget.run_s
+    limits = {"run_s": options.budget.run_s, "call_s": problem.call_limit_s}
+
+    def reference(source: bytes) -> Session:
+        return open_session(problem, source, "the reference", backend, options.device)
+
+    if found.our_fault is None:
+        found, limits["call_s"] = settle_calls(
+            problem, session, options, found, reference=reference, tell=tell
+        )
+        problem = dataclasses.replace(problem, call_limit_s=limits["call_s"])
     if found.out_of_time and found.our_fault is None:
-        found, limit_s = settle_time(
-            problem,
-            session,
-            options,
-            found,
-            reference=lambda source: open_session(
-                problem, source, "the reference", backend, options.device
-            ),
-            tell=tell,
+        found, limits["run_s"] = settle_time(
+            problem, session, options, found, reference=reference, tell=tell
         )
     facts = _run_facts(
-        problem,
         session,
         options,
         backend,
-        limit_s=limit_s,
+        limits=limits,
         started=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - clock, 3),
     )
@@ -102,7 +104,8 @@ def not_graded(
 ) -> Result:
     """The result of a run that a failure of ours left without one."""
     session = Session(backend, spec_for(problem, options.device), submission)
-    facts = _run_facts(problem, session, options, backend, limit_s=options.budget.run_s)
+    limits = {"run_s": options.budget.run_s, "call_s": problem.call_limit_s}
+    facts = _run_facts(session, options, backend, limits=limits)
     return _document(problem, submission, facts, [], fault)
 
 
@@ -129,12 +132,11 @@ def _document(
 
 
 def _run_facts(
-    problem: Problem,
     session: Session,
     options: Options,
     backend: Sandbox,
     *,
-    limit_s: float,
+    limits: dict[str, float],
     started: str = "",
     seconds: float = 0.0,
 ) -> Run:
@@ -146,7 +148,7 @@ def _run_facts(
         seed=options.seed,
         budget=options.budget.name,
         worker=session.facts,
-        limits={"run_s": limit_s, **_limits(problem, session)},
+        limits={**limits, **_bytes(session)},
         restarts=session.restarts,
         started=started,
         seconds=seconds,
@@ -157,9 +159,8 @@ def _nothing_known(checks: list[Check]) -> bool:
     return not any(check.status == "broke" for check in checks)
 
 
-def _limits(problem: Problem, session: Session) -> dict[str, float]:
+def _bytes(session: Session) -> dict[str, float]:
     return {
-        "call_s": problem.call_limit_s,
         "memory_bytes": session.spec.memory_bytes,
         "output_bytes": session.spec.output_bytes,
     }

@@ -69,6 +69,7 @@ class Session:
         self.submission = submission
         self.spec = spec
         self.restarts = 0  # sandboxes replaced because ours or the engine's failed
+        self.slowest_s = 0.0  # of all programs of calls so far
         self.forgives_a_loss = False  # whether the next one may have been the machine's doing
         self.facts: dict[str, str] = {}
         self._sandbox = sandbox
@@ -201,7 +202,11 @@ class Session:
         if not self._loaded:
             self.fork()
         run = Run(secrets.randbits(62), fresh, steps)
-        message = self._ask(run, blobs.parts, limit_s, "", room)
+        asked = time.monotonic()
+        try:
+            message = self._ask(run, blobs.parts, limit_s, "", room)
+        finally:
+            self.slowest_s = max(self.slowest_s, time.monotonic() - asked)
         if not isinstance(message, Trace) or message.id != run.id:
             raise self._broke_protocol("it answered another question")
         if [reply.id for reply in message.replies] != [step.id for step in steps]:

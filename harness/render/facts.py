@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from harness.render.checks import heaviest_first
+from harness.render.limits import in_words
 from harness.render.source import longest_function
 from harness.results import HELD, OwnTests, Result
 
@@ -62,16 +63,8 @@ def reproduce(result: Result) -> Iterator[tuple[str, str]]:
     yield "file", f"{file.path}, sha256 {file.sha256[:16]}"
     yield "ran in", run.isolation
     yield "with", ", ".join(f"{key} {value}" for key, value in run.worker.items())
-    yield "limits", ", ".join(_limit(key, value) for key, value in run.limits.items())
+    yield "limits", in_words(run.limits)
     yield "started", f"{run.started}, {run.restarts} workers restarted"
-
-
-def _limit(key: str, value: float) -> str:
-    """A limit in words, by the unit its name ends in."""
-    name, _, unit = key.rpartition("_")
-    if unit == "bytes":
-        return f"{name} {value / 2**20:,.0f} MiB"
-    return f"{name} {value:g} {unit}"
 
 
 def command(result: Result) -> str:

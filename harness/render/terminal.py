@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from harness.render.limits import in_words
 from harness.render.plain import unheeded
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Result
 
@@ -102,7 +103,10 @@ def footer(result: Result) -> str:
     """Where it ran and with which seed, for whoever has to do it again."""
     run = result.run
     text = f"{run.isolation}; seed {run.seed}, budget {run.budget}, {run.seconds:.1f} s"
-    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    lines = (text, f"limits: {in_words(run.limits)}")
+    return "\n".join(
+        textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="  ") for line in lines
+    )
 
 
 def _painted(text: str, status: str, colour: bool) -> str:

@@ -18,6 +18,7 @@ tally   Tally   1 min
 
   local worker (own process, network and user namespaces); practice, not
   isolated; seed 2026, budget quick, N s
+  limits: 1 s a call, 60 s in all, 2,048 MiB of memory, 4 MiB of output
 6 held.  Strong hire.
 Next: harness check tally --budget full
 """
@@ -42,6 +43,7 @@ broke[total-is-the-sum]: a total is the sum (R1)
 
   local worker (own process, network and user namespaces); practice, not
   isolated; seed 2026, budget quick, N s
+  limits: 1 s a call, 60 s in all, 2,048 MiB of memory, 4 MiB of output
 5 held, 1 broke.  No hire: total-is-the-sum is a core invariant.
 Next: harness explain tally total-is-the-sum
 """

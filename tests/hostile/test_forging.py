@@ -14,7 +14,7 @@ import torch
 
 from harness.judge import limits
 from harness.remote.session import Session, Submission
-from harness.results import BROKE, NOT_ASSESSED
+from harness.results import BROKE, HELD, NOT_ASSESSED
 from harness.sandbox.base import CannotStart, Running, Sandbox, Spec
 from harness.sandbox.docker import DockerSandbox
 from harness.sandbox.local import LocalSandbox
@@ -92,6 +92,32 @@ def test_a_machine_too_slow_for_the_reference_is_no_mark_against_anybody(tmp_pat
     assert BROKE not in statuses
     assert statuses.count(NOT_ASSESSED) >= 3
     assert result.level in ("Hire", "No signal")
+
+
+SLEEPS_LONGER = SLEEPS.replace("0.4", "1.3")  # the limit of a call is 1 s there
+
+
+def test_a_call_may_take_ten_times_what_the_reference_takes_on_this_machine(
+    tmp_path: Path,
+) -> None:
+    pack = tmp_path / "pack"
+    copytree(HERE / "pack", pack)
+    reference = pack / "solutions" / "tally" / "reference.py"
+    reference.write_bytes(source_of(SLEEPS_LONGER.replace("1.3", "0.6")))
+    options = replace(OPTIONS, only=frozenset([SUM]))
+    with grader_of(LocalSandbox(), "tally", pack) as grader:
+        result = grader.grade(source_of(SLEEPS_LONGER), options)
+    assert [check.status for check in result.checks] == [HELD]
+    assert result.level == "Strong hire"
+    assert 6 <= result.run.limits["call_s"] < 10
+
+
+def test_a_hang_beside_a_quick_reference_breaks_at_the_floor() -> None:
+    options = replace(OPTIONS, only=frozenset([SUM]))
+    with grader_of(LocalSandbox(), "tally") as grader:
+        result = grader.grade(source_of(SLEEPS_LONGER), options)
+    assert [check.finding.fault for check in result.checks if check.finding] == ["hung"]
+    assert result.run.limits["call_s"] == 1.0
 
 
 # taking the machinery away once something was seen to be wrong
