@@ -20,6 +20,7 @@ from harness.worker.processes import die_with_parent
 
 LEAST_WRONG = 10
 LEAST_RIGHT = 2
+BATCH = 100  # runs, after which the processes that do them start anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +146,11 @@ def jobs(problem: Problem, seeds: Seeds) -> list[Job]:
 def run_all(todo: list[Job], workers: int) -> Iterator[tuple[Job, Complaint | None]]:
     """Run jobs in processes forked from this one, which should have imported what they need."""
     context = multiprocessing.get_context("fork")
-    with context.Pool(workers, die_with_parent, maxtasksperchild=100) as pool:
-        yield from pool.imap_unordered(run, todo)
+    for batch in (todo[i : i + BATCH] for i in range(0, len(todo), BATCH)):
+        # Processes that the pool replaces by itself are forked from a thread of its own, and
+        # die with that thread, holding the pool's lock: so a new pool replaces them.
+        with context.Pool(workers, die_with_parent) as pool:
+            yield from pool.imap_unordered(run, batch)
 
 
 def run(job: Job) -> tuple[Job, Complaint | None]:
