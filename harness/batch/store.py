@@ -108,18 +108,38 @@ class Store:
 
     def all(self) -> list[Stored]:
         """Every readable result, by candidate and problem."""
-        found = [self._read(path) for path in self.results.glob("*.json")]
-        kept = [stored for stored in found if stored is not None]
-        return sorted(kept, key=lambda s: (s.candidate, s.result.problem.slug))
+        return self.sorted_out()[0]
+
+    def sorted_out(self) -> tuple[list[Stored], dict[str, str]]:
+        """Every readable result, by candidate and problem; and the other files, each with why."""
+        kept, left_out = [], {}
+        for path in sorted(self.results.glob("*.json")):
+            try:
+                kept.append(stored_in(path.read_bytes()))
+            except OSError as error:
+                left_out[path.name] = f"cannot be read: {error.strerror}"
+            except WrongVersion as error:
+                left_out[path.name] = str(error)
+        return sorted(kept, key=lambda s: (s.candidate, s.result.problem.slug)), left_out
 
     def _read(self, path: Path) -> Stored | None:
         """A stored result; None when it is missing, torn or of another version: done again."""
         try:
-            loose = msgspec.json.decode(path.read_bytes())
-            result = from_json(msgspec.json.encode(loose["result"]))
-            return Stored(loose["key"], loose["candidate"], loose["origin"], result)
-        except (OSError, msgspec.DecodeError, WrongVersion, KeyError, TypeError):
+            return stored_in(path.read_bytes())
+        except (OSError, WrongVersion):
             return None
+
+
+def stored_in(raw: bytes) -> Stored:
+    """A stored result from a file's bytes; raise `WrongVersion` with what is wrong."""
+    try:
+        loose = msgspec.json.decode(raw)
+        result = from_json(msgspec.json.encode(loose["result"]))
+        return msgspec.convert(loose | {"result": result}, Stored)
+    except (msgspec.ValidationError, KeyError, TypeError):
+        raise WrongVersion("not a result of a round") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise WrongVersion(f"torn, or no result: {error}") from None
 
 
 def write_whole(target: Path, raw: bytes) -> None:

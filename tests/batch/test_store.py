@@ -1,0 +1,32 @@
+"""What lies in a folder of results: read, or named with what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.batch.store import Store, Stored
+from tests.results_made import held, result_of
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_there(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.results.mkdir()
+    store.put(Stored("k", "ada", "ada.py", result_of(held())))
+    whole = store.path("ada", "counter").read_bytes()
+    for name, raw in {
+        "torn": whole[:300],
+        "other": whole.replace(b'"version": 1', b'"version": 2'),
+        "nameless": whole.replace(b'"candidate"', b'"somebody"'),
+        "bare": b"[]",
+    }.items():
+        (store.results / f"{name}.json").write_bytes(raw)
+    (store.results / "folder.json").mkdir()
+    kept, left_out = store.sorted_out()
+    assert kept == store.all() == [Stored("k", "ada", "ada.py", result_of(held()))]
+    assert left_out == {
+        "bare.json": "not a result of a round",
+        "folder.json": "cannot be read: Is a directory",
+        "nameless.json": "not a result of a round",
+        "other.json": "a result of version 2; this harness reads version 1",
+        "torn.json": "torn, or no result: Input data was truncated",
+    }
