@@ -87,11 +87,8 @@ class Store:
         return known
 
     def path(self, candidate: str, slug: str) -> Path:
-        """Where a result lies: readable names, odd characters written out."""
-        name = quote(candidate, safe=" ")
-        if len(name) > MAX_NAME_BYTES:
-            name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
-        return self.results / f"{name}__{slug}.json"
+        """Where a result lies."""
+        return self.results / f"{file_stem(candidate, slug)}.json"
 
     def has(self, candidate: str, slug: str, key: str) -> bool:
         """Whether the result for exactly these inputs is there."""
@@ -128,6 +125,14 @@ class Store:
             return stored_in(path.read_bytes())
         except (OSError, WrongVersion):
             return None
+
+
+def file_stem(candidate: str, slug: str) -> str:
+    """The name of a submission's files: readable, odd characters written out."""
+    name = quote(candidate, safe=" ")
+    if len(name) > MAX_NAME_BYTES:
+        name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
+    return f"{name}__{slug}"
 
 
 def stored_in(raw: bytes) -> Stored:

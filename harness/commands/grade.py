@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Instead of a secret one.")
 @click.option("--jobs", type=click.IntRange(1), help="How many at a time.")
+@click.option("--blind", is_flag=True, help="Numbers instead of names in all that is shown.")
 @click.option("--dry-run", is_flag=True, help="Show what was found; run nothing.")
 @click.pass_context
 def grade_command(
@@ -41,6 +42,7 @@ def grade_command(
     budget: str,
     seed: int | None,
     jobs: int | None,
+    blind: bool,
     dry_run: bool,
 ) -> None:
     """Grade every submission in FOLDER: a folder, archives, flat files, or a CSV.
@@ -52,11 +54,11 @@ def grade_command(
     """
     from harness.batch.entries import find_entries
     from harness.batch.store import BusyFolder, OtherRound, Store
-    from harness.suite.printable import printable
+    from harness.commands.report_round import say_round
 
     problems = {problem.slug: problem for problem in all_problems(pack_of(ctx))}
     entries, puzzles = find_entries(folder, frozenset(problems))
-    _say_found(entries, puzzles)
+    _say_found(entries, puzzles, blind=blind and not dry_run)
     if dry_run or not entries:
         ctx.exit(ALL_HELD if entries else USAGE)
     store = Store(out)
@@ -67,17 +69,14 @@ def grade_command(
             failed = _run(todo, problems, jobs or _at_once(device), len(entries))
     except (BusyFolder, OtherRound) as error:
         raise click.UsageError(f"{error}\n  name another folder with --out") from None
-    _say_table(store, entries)
+    index = say_round(store, failed, [(entry.candidate, entry.slug) for entry in entries], blind)
     click.echo(f"{len(entries) - len(failed)} of {len(entries)} graded. Seed {settings.seed}.")
-    for stored in failed:
-        why = printable(f"{stored.origin}: {stored.result.could_not_grade}")
-        click.echo(f"  not graded: {why}")
     remedy = failed[0].result.remedy if failed else ""
-    click.echo(f"Next: {remedy or f'harness report {out}'}")
+    click.echo(f"Next: {remedy or index}")
     ctx.exit(COULD_NOT_GRADE if failed else ALL_HELD)
 
 
-def _say_found(entries: list[Entry], puzzles: list[Puzzle]) -> None:
+def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> None:
     from harness.suite.printable import printable
 
     people = len({entry.candidate for entry in entries})
@@ -86,7 +85,8 @@ def _say_found(entries: list[Entry], puzzles: list[Puzzle]) -> None:
     for slug, count in sorted(counts.items()):
         click.echo(f"  {count:5} {slug}")
     if puzzles:
-        click.echo(f"{len(puzzles)} not understood")
+        click.echo(f"{len(puzzles)} not understood{', named by --dry-run' if blind else ''}")
+    if not blind:
         for puzzle in puzzles:
             click.echo(f"  {printable(puzzle.origin)}: {printable(puzzle.why)}")
 
@@ -130,18 +130,3 @@ def _at_once(device: str) -> int:
 
         return max(1, torch.cuda.device_count())
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _say_table(store: Store, entries: list[Entry]) -> None:
-    from harness.results import BROKE
-    from harness.suite.printable import printable
-
-    wanted = {(entry.candidate, entry.slug) for entry in entries}
-    for stored in store.all():
-        if (stored.candidate, stored.result.problem.slug) not in wanted:
-            continue
-        broken = [c.id for c in stored.result.checks if c.status == BROKE and c.kind == "invariant"]
-        click.echo(
-            f"  {printable(stored.candidate):24} {stored.result.problem.slug:30} "
-            f"{stored.result.level:15} {len(broken)} invariants broken"
-        )

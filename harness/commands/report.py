@@ -20,8 +20,8 @@ ENDINGS = {
     "junit": ".junit.xml",
     "gradescope": ".gradescope.json",
     "csv": ".csv",
+    "json": ".json",
 }
-MOST_BYTES = 64 * 1024 * 1024
 
 
 @click.command("report", short_help="A scorecard from a result.")
@@ -40,20 +40,35 @@ MOST_BYTES = 64 * 1024 * 1024
 @click.option(
     "--out", metavar="FILE", type=click.Path(), help="Beside RESULT when left out; - for output."
 )
+@click.option("--blind", is_flag=True, help="Of a round: numbers instead of names.")
 @click.pass_context
 def report_command(
-    ctx: click.Context, result: str, form: str, audience: str, out: str | None
+    ctx: click.Context, result: str, form: str, audience: str, out: str | None, blind: bool
 ) -> None:
-    """Write a scorecard from RESULT, which `harness check --json RESULT` wrote.
+    """Write a scorecard from RESULT, which `harness check --json RESULT` wrote, or the pages of
+    the round in the folder RESULT, which `harness grade --out RESULT` filled.
 
-    JUnit, Gradescope and CSV hold what a candidate may see, whoever asks.
+    JUnit, Gradescope and CSV hold what a candidate may see, whoever asks. JSON is of a round.
 
     \b
     Examples:
       harness report result.json
       harness report result.json --for candidate --format markdown --out -
+      harness report results
+      harness report results --blind
+      harness report results --format csv --out -
     """
-    document = _rendered(_read(result), form, audience, ctx)
+    if Path(result).is_dir():
+        from harness.commands.report_round import report_round
+
+        report_round(ctx, Path(result), form, audience=audience, out=out, blind=blind)
+        return
+    if blind or form == "json":
+        what = "--blind" if blind else "--format json"
+        raise click.UsageError(f"{what} is for the folder of a round, and {result} is none")
+    from harness.commands.reading import read_result
+
+    document = _rendered(read_result(result).result, form, audience, ctx)
     if out == "-":
         sys.stdout.buffer.write(document)
         return
@@ -67,25 +82,6 @@ def report_command(
         click.echo("  name another place with --out", err=True)
         ctx.exit(USAGE)
     click.echo(f"{target} is ready.")
-
-
-def _read(name: str) -> Result:
-    from harness.results import WrongVersion, from_json
-
-    path = Path(name)
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise click.UsageError(f"{name} has more than {MOST_BYTES:,} bytes\n  it is no result")
-        return from_json(path.read_bytes())
-    except OSError as error:
-        raise click.UsageError(
-            f"{name} cannot be read: {error.strerror}\n  harness check SLUG --json {name} writes it"
-        ) from None
-    except WrongVersion as error:
-        raise click.UsageError(
-            f"{name} is no result that can be shown: {error}\n"
-            f"  harness check SLUG --json {name} writes one"
-        ) from None
 
 
 def _rendered(result: Result, form: str, audience: str, ctx: click.Context) -> bytes:

@@ -17,8 +17,11 @@ from harness.results import Result
 MOST_SOURCE_LINES = 2_000
 
 
-def html(result: Result, audience: Audience) -> str:
-    """The page. Only its own style is allowed to apply, whatever a result's text holds."""
+def html(result: Result, audience: Audience, *, index: str = "") -> str:
+    """The page. Only its own style is allowed to apply, whatever a result's text holds.
+
+    `index` is the address of the page of the round, when there is one.
+    """
     style = (folder() / "report.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     lines = plain(result.submission.source).split("\n")
@@ -26,6 +29,7 @@ def html(result: Result, audience: Audience) -> str:
     return template("report.html.j2").render(
         report=report,
         result=result,
+        index=index,
         style=Markup(style),
         style_hash=digest,
         svg=Markup,

@@ -34,7 +34,7 @@ def table(result: Result) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for check in result.checks:
-        writer.writerow([_cell(value) for value in _row(result, check)])
+        writer.writerow([cell(value) for value in _row(result, check)])
     return text.getvalue()
 
 
@@ -59,7 +59,7 @@ def _row(result: Result, check: Check) -> list[object]:
     ]
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = lines_of(value)

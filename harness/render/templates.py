@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ def folder() -> Path:
     return packed if packed.is_dir() else here.parent / "templates"
 
 
+@cache
 def template(name: str) -> Template:
     """A template by file name. What goes in can't be obeyed by what shows it, and is escaped in
     HTML; a missing name is an error.

@@ -1,0 +1,84 @@
+"""A round without names: each candidate has a number, and the key lies in a file of its own.
+
+Numbers are drawn, not computed from the names or the seed: who knows the names and the seed, which
+the pages show, could compute them too. The key keeps them the same from one report to the next.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from harness.batch.store import Stored
+
+KEY = "blind-names.json"
+WORD = re.compile(r"\w+")
+SHORTEST_NAME = 3  # of a shorter one every other file would hold the letters
+
+
+class BadKey(Exception):
+    """The key cannot be used; says why and what to do."""
+
+
+def labels(folder: Path, candidates: list[str]) -> dict[str, str]:
+    """The label of every candidate, in the order of the labels; new ones are drawn and kept."""
+    key = folder / KEY
+    known = _read(key)
+    new = [name for name in dict.fromkeys(candidates) if name not in known.values()]
+    secrets.SystemRandom().shuffle(new)
+    width = max(2, len(str(len(known) + len(new))))
+    for name in new:
+        known[f"Candidate {len(known) + 1:0{width}}"] = name
+    if new:
+        _write(key, known)
+    return {name: label for label, name in known.items()}
+
+
+def _read(key: Path) -> dict[str, str]:
+    try:
+        known = msgspec.json.decode(key.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadKey(f"{key} cannot be read: {error}\n  remove it to draw new numbers") from None
+    return known
+
+
+def _write(key: Path, known: dict[str, str]) -> None:
+    """Write the key whole, readable by its owner alone."""
+    handle, name = tempfile.mkstemp(dir=key.parent, prefix=".new-")  # which is of mode 0600
+    try:
+        with os.fdopen(handle, "wb") as writing:
+            writing.write(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
+        os.replace(name, key)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def hidden(stored: Stored, label: str) -> Stored:
+    """The result under a label. The hour goes too: files are graded in the order of names."""
+    result = stored.result
+    path = f"{label}/{result.problem.slug}.py"
+    result = msgspec.structs.replace(
+        result,
+        submission=msgspec.structs.replace(result.submission, path=path),
+        run=msgspec.structs.replace(result.run, started=result.run.started[:10]),
+    )
+    return Stored("", label, path, result)
+
+
+def tells(stored: Stored) -> bool:
+    """Whether the text of a file, which a report shows, holds its candidate's name."""
+    name, source = (
+        WORD.findall(text.casefold().replace("_", " "))
+        for text in (stored.candidate, stored.result.submission.source)
+    )
+    if len("".join(name)) < SHORTEST_NAME:
+        return False
+    return set(name) <= set(source) or "".join(name) in source

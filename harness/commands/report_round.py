@@ -1,0 +1,102 @@
+"""`harness report RESULTS`: the pages and tables of a graded round."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+import click
+
+from harness.batch.blind import KEY, BadKey
+from harness.batch.store import Store, Stored
+from harness.commands.common import USAGE
+from harness.commands.files import write_whole
+from harness.commands.shown import FILES, RoundShown, document, round_shown, write_round
+from harness.suite.printable import printable
+
+
+def report_round(
+    ctx: click.Context, folder: Path, form: str, *, audience: str, out: str | None, blind: bool
+) -> None:
+    """Write one document of a round, or with the page all of them."""
+    if audience != "panel":
+        raise click.UsageError(
+            f"the pages of a round are for a panel\n"
+            f"  harness report {folder}/results/NAME__SLUG.json --for {audience} writes one's own"
+        )
+    if form not in FILES:
+        raise click.UsageError(f"a round is shown as {', '.join(FILES)}, not as {form}")
+    shown = _round(folder, blind=blind)
+    if out == "-":
+        sys.stdout.buffer.write(document(shown, form))
+        return
+    try:
+        ready = _written(shown, form, out)
+    except OSError as error:
+        click.echo(f"the report cannot be written: {error}", err=True)
+        click.echo("  name another place with --out", err=True)
+        ctx.exit(USAGE)
+    for line in notes(shown):
+        click.echo(line, err=True)
+    click.echo(f"{ready} is ready.")
+
+
+def _gathered(store: Store, failed: Collection[Stored], *, blind: bool) -> RoundShown:
+    try:
+        return round_shown(store, failed, blind=blind)
+    except BadKey as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _round(folder: Path, *, blind: bool) -> RoundShown:
+    shown = _gathered(Store(folder), [], blind=blind)
+    if not shown.graded and not shown.overview.left_out:
+        raise click.UsageError(
+            f"{folder} holds no results of a round\n"
+            f"  harness grade SUBMISSIONS --out {folder} makes them"
+        )
+    return shown
+
+
+def _written(shown: RoundShown, form: str, out: str | None) -> Path:
+    if form == "html":
+        return write_round(shown, Path(out) if out else shown.folder)
+    target = Path(out) if out else shown.folder / FILES[form]
+    if out is None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(target, document(shown, form))
+    return target
+
+
+def say_round(
+    store: Store, failed: Collection[Stored], entries: Collection[tuple[str, str]], blind: bool
+) -> str:
+    """Show what was just graded, write all that is shown, and say what to open.
+
+    What cannot be written now can be later: the results are there.
+    """
+    shown = _gathered(store, failed, blind=blind)
+    for line in shown.lines(entries):
+        click.echo(line)
+    for stored in failed:
+        who = f"{shown.name(stored.candidate)}, {stored.result.problem.slug}"
+        click.echo(f"  not graded: {printable(f'{who}: {stored.result.could_not_grade}')}")
+    try:
+        index = write_round(shown, shown.folder)
+    except OSError as error:
+        click.echo(f"the pages cannot be written: {error}", err=True)
+        return f"harness report {store.folder}{' --blind' if blind else ''}"
+    for line in notes(shown):
+        click.echo(line, err=True)
+    return str(index)
+
+
+def notes(shown: RoundShown) -> list[str]:
+    """What whoever makes a report has to know of it."""
+    lines = [f"not shown: {printable(why)}" for why in shown.overview.left_out]
+    if shown.overview.blind:
+        lines.append(f"Who is who stands in {shown.folder.parent / KEY}: keep it from the panel.")
+        lines.append(f"Hand over {shown.folder}, nothing beside it: what lies there has names.")
+        lines += [f"the file's own text may tell the name: {who}" for who in shown.telling]
+    return lines
