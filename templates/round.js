@@ -61,6 +61,10 @@
     }
     count.textContent = left === rows.length ? `all ${left}` : `${left} of ${rows.length}`;
   }
+  const whole = document.getElementById("whole");
+  const brief = () => document.getElementById("table").classList.toggle("brief", !whole.checked);
+  whole.addEventListener("change", brief);
+  brief();
   const form = document.querySelector("form.filter");
   form.hidden = false;
   form.addEventListener("input", filter);
