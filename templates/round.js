@@ -2,21 +2,24 @@
 (() => {
   const all = (query, within = document) => [...within.querySelectorAll(query)];
   const text = (cell) => cell.textContent.trim();
-  const rank = (cell) => -Number(cell.className.slice(1));
+  const rank = (cell) => Number(cell.className.slice(1));
   const order = { broke: 0, "not assessed": 1, "not in its suite": 2, held: 3 };
   const keys = {
     place: (row) => row.place,
     text: (row, at) => text(row.cells[at]),
     level: (row, at) => rank(row.cells[at]),
-    number: (row, at) => -Number(text(row.cells[at])),
+    number: (row, at) => Number(text(row.cells[at])),
     broke: (row, at) => order[text(row.cells[at])],
   };
+  const mostFirst = ["level", "number"];
   const compared = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
   // Sorting: equals stay in the order of names, whichever way a column is sorted.
   function sort(table, heading) {
-    const down = heading.getAttribute("aria-sort") === "ascending";
-    const key = keys[heading.dataset.sort];
+    const kind = heading.dataset.sort;
+    const before = heading.getAttribute("aria-sort");
+    const down = before ? before === "ascending" : mostFirst.includes(kind);
+    const key = keys[kind];
     const at = [...heading.parentNode.cells].indexOf(heading);
     const rows = table.rowsInPlace.map((row) => [key(row, at), row]);
     rows.sort(([a, one], [b, other]) => (down ? -1 : 1) * compared(a, b) || one.place - other.place);

@@ -29,15 +29,15 @@ def report_round(
         raise click.UsageError(f"a round is shown as {', '.join(FILES)}, not as {form}")
     shown = _round(folder, blind=blind)
     if out == "-":
-        sys.stdout.buffer.write(document(shown, form))
+        sys.stdout.buffer.write(document(shown, form, shown.folder))
         return
     try:
         ready = _written(shown, form, out)
     except OSError as error:
-        click.echo(f"the report cannot be written: {error}", err=True)
+        click.echo(f"the report cannot be written: {error.strerror}", err=True)
         click.echo("  name another place with --out", err=True)
         ctx.exit(USAGE)
-    for line in notes(shown):
+    for line in _notes(shown, ready.parent):
         click.echo(line, err=True)
     click.echo(f"{ready} is ready.")
 
@@ -65,7 +65,7 @@ def _written(shown: RoundShown, form: str, out: str | None) -> Path:
     target = Path(out) if out else shown.folder / FILES[form]
     if out is None:
         target.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(target, document(shown, form))
+    write_whole(target, document(shown, form, target.parent))
     return target
 
 
@@ -85,18 +85,18 @@ def say_round(
     try:
         index = write_round(shown, shown.folder)
     except OSError as error:
-        click.echo(f"the pages cannot be written: {error}", err=True)
+        click.echo(f"the pages cannot be written: {error.strerror}", err=True)
         return f"harness report {store.folder}{' --blind' if blind else ''}"
-    for line in notes(shown):
+    for line in _notes(shown, shown.folder):
         click.echo(line, err=True)
     return str(index)
 
 
-def notes(shown: RoundShown) -> list[str]:
+def _notes(shown: RoundShown, folder: Path) -> list[str]:
     """What whoever makes a report has to know of it."""
     lines = [f"not shown: {printable(why)}" for why in shown.overview.left_out]
     if shown.overview.blind:
-        lines.append(f"Who is who stands in {shown.folder.parent / KEY}: keep it from the panel.")
-        lines.append(f"Hand over {shown.folder}, nothing beside it: what lies there has names.")
         lines += [f"the file's own text may tell the name: {who}" for who in shown.telling]
+        lines.append(f"Who is who stands in {shown.folder.parent / KEY}: keep it from the panel.")
+        lines.append(f"Hand over {folder} and nothing beside it: results have names.")
     return lines

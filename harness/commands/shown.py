@@ -82,19 +82,19 @@ def write_round(shown: RoundShown, folder: Path) -> Path:
         if path.name not in current:
             path.unlink()
     for form in ("csv", "json", "junit", "html"):
-        write_whole(folder / FILES[form], document(shown, form))
+        write_whole(folder / FILES[form], document(shown, form, folder))
     return folder / FILES["html"]
 
 
-def document(shown: RoundShown, form: str) -> bytes:
-    """One of the round's documents."""
+def document(shown: RoundShown, form: str, folder: Path) -> bytes:
+    """One of the round's documents, which will lie in this folder."""
     if form == "csv":
         return round_csv(shown.overview).encode()
     if form == "json":
         return to_json(shown.overview)
     if form == "junit":
         return junit([_named(stored) for stored in shown.graded])
-    alike = not shown.overview.blind and (shown.folder / ALIKE).is_file()
+    alike = not shown.overview.blind and (folder / ALIKE).is_file()
     return round_page(shown.overview, alike=ALIKE if alike else "").encode()
 
 

@@ -7,6 +7,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from harness.suite.printable import printable
 
@@ -48,6 +49,7 @@ class _Open:
     name: str = ""
 
 
+@lru_cache(maxsize=1)  # a report asks for those of one file, once a finding
 def definitions(source: str) -> list[Definition]:
     """The functions and classes of a file by their lines, also of one that does not compile.
 

@@ -55,7 +55,7 @@ def test_a_column_is_sorted_by_keyboard_and_equals_stay_in_the_order_of_names(
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.get_by_role("columnheader", name="Level").first.get_attribute("aria-sort") == (
-        "ascending"
+        "descending"
     )
     order = ["Strong hire", "Hire", "No hire", "Strong no hire", "No signal"]
     seen = list(zip(levels.all_inner_texts(), names(page), strict=True))
