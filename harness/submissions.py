@@ -30,6 +30,12 @@ def read_submission(path: Path) -> bytes:
         source = path.read_bytes()
     except OSError as error:
         raise BadSubmission(f"{shown} cannot be read: {error.strerror}") from None
+    check_text(source, shown)
+    return source
+
+
+def check_text(source: bytes, shown: str) -> None:
+    """Raise `BadSubmission` for bytes that are no Python text; `shown` says whose they are."""
     try:
         source.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -37,4 +43,3 @@ def read_submission(path: Path) -> bytes:
         raise BadSubmission(f"{shown} is not UTF-8 text: {byte}\n  save it as UTF-8") from None
     if b"\0" in source:
         raise BadSubmission(f"{shown} is a binary file\n  name the candidate's Python file")
-    return source

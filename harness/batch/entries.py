@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.batch.archives import ARCHIVES, BadArchive, members
-from harness.submissions import BadSubmission, read_submission
+from harness.submissions import BadSubmission, check_text, read_submission
 
 FLAT = re.compile(r"(?P<candidate>.+)__(?P<slug>[a-z0-9_]+)\.py")
 MAX_DEPTH = 16
@@ -50,6 +50,11 @@ def find_entries(place: Path, slugs: frozenset[str]) -> tuple[list[Entry], list[
         found: Iterable[Found] = _from_csv(place, slugs)
     else:
         found = _from_folder(place, slugs)
+    return without_seconds(found)
+
+
+def without_seconds(found: Iterable[Found]) -> tuple[list[Entry], list[Puzzle]]:
+    """One entry a candidate and problem: the first; another one is a puzzle."""
     entries: dict[tuple[str, str], Entry] = {}
     puzzles = []
     for item in found:
@@ -61,6 +66,22 @@ def find_entries(place: Path, slugs: frozenset[str]) -> tuple[list[Entry], list[
         else:
             entries[item.candidate, item.slug] = item
     return [entries[key] for key in sorted(entries)], puzzles
+
+
+def readable(name: str) -> str:
+    """A name of the file system as text that can be written everywhere: bytes that are no UTF-8
+    are spelled out.
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def entry(candidate: str, slug: str, origin: str, source: bytes) -> Found:
+    """Bytes that were read somewhere as a submission, if they are text."""
+    try:
+        check_text(source, "it")
+    except BadSubmission as error:
+        return Puzzle(origin, str(error).partition("\n")[0])
+    return Entry(candidate, slug, origin, source)
 
 
 def _from_folder(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
@@ -75,7 +96,7 @@ def _from_folder(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
         elif kind == "file" and path.suffix == ".py":
             yield from _flat(path, slugs)
         else:
-            yield Puzzle(str(path), kind if kind != "file" else "neither Python nor an archive")
+            yield Puzzle(_shown(path), kind if kind != "file" else "neither Python nor an archive")
 
 
 def _kind(path: Path) -> str:
@@ -95,18 +116,18 @@ def _of_candidate(folder: Path, slugs: frozenset[str]) -> Iterator[Found]:
     """The files of one candidate, as deep and as many as anybody hands in."""
     paths, refused = _walk(folder)
     if refused:
-        yield Puzzle(str(folder), refused)
+        yield Puzzle(_shown(folder), refused)
         return
     for path in sorted(paths):
         if set(path.parts) & set(IGNORED):
             continue
         kind = _kind(path)
         if kind != "file":
-            yield Puzzle(str(path), kind)
+            yield Puzzle(_shown(path), kind)
         elif path.suffix == ".py" and path.stem in slugs:
             yield _read(folder.name, path.stem, path)
         else:
-            yield Puzzle(str(path), _why_not(path.name, slugs))
+            yield Puzzle(_shown(path), _why_not(path.name, slugs))
 
 
 def _walk(folder: Path) -> tuple[list[Path], str]:
@@ -133,26 +154,26 @@ def _walk(folder: Path) -> tuple[list[Path], str]:
 def _flat(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
     match = FLAT.fullmatch(path.name)
     if match is None:
-        yield Puzzle(str(path), "not named candidate__problem.py")
+        yield Puzzle(_shown(path), "not named candidate__problem.py")
     elif match["slug"] not in slugs:
-        yield Puzzle(str(path), f"no problem called {match['slug']}")
+        yield Puzzle(_shown(path), f"no problem called {match['slug']}")
     else:
         yield _read(match["candidate"], match["slug"], path)
 
 
 def _from_archive(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
-    candidate = path.name
+    candidate = readable(path.name)
     for ending in ARCHIVES:
         candidate = candidate.removesuffix(ending)
     try:
         for name, source in members(path):
             file = Path(name)
             if file.suffix == ".py" and file.stem in slugs:
-                yield Entry(candidate, file.stem, f"{path}:{name}", source)
+                yield entry(candidate, file.stem, _shown(path, name), source)
             else:
-                yield Puzzle(f"{path}:{name}", _why_not(file.name, slugs))
+                yield Puzzle(_shown(path, name), _why_not(file.name, slugs))
     except BadArchive as error:
-        yield Puzzle(str(path), str(error))
+        yield Puzzle(_shown(path), str(error))
 
 
 def _from_csv(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
@@ -160,7 +181,7 @@ def _from_csv(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
         with path.open(encoding="utf-8", newline="") as handle:
             rows = list(csv.DictReader(handle))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        yield Puzzle(str(path), f"cannot be read: {error}")
+        yield Puzzle(_shown(path), f"cannot be read: {error}")
         return
     for number, row in enumerate(rows, start=2):
         candidate, slug, file = (row.get(key) or "" for key in ("candidate", "problem", "file"))
@@ -175,9 +196,13 @@ def _from_csv(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
 
 def _read(candidate: str, slug: str, path: Path) -> Found:
     try:
-        return Entry(candidate, slug, str(path), read_submission(path))
+        return Entry(readable(candidate), slug, _shown(path), read_submission(path))
     except BadSubmission as error:
-        return Puzzle(str(path), str(error).partition("\n")[0])
+        return Puzzle(_shown(path), str(error).partition("\n")[0])
+
+
+def _shown(path: Path, member: str = "") -> str:
+    return readable(f"{path}:{member}" if member else str(path))
 
 
 def _why_not(name: str, slugs: frozenset[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from harness.branch.git import git, words
 
 LINK, SUBMODULE = "120000", "160000"
 GUESSES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -31,7 +32,7 @@ class Changed:
 def top_of(folder: Path) -> Path:
     """The top folder of the repository; raise `CannotCompare` where there is none."""
     try:
-        done = _git(folder, "rev-parse", "--show-toplevel")
+        done = git(folder, "rev-parse", "--show-toplevel")
     except FileNotFoundError:
         raise CannotCompare(
             "there is no git here\n  list the answers in solutions.toml, or install git"
@@ -55,9 +56,9 @@ def changes(top: Path, base: str | None, environment: Mapping[str, str]) -> list
     named = base or _from_environment(environment) or _guessed(top)
     start = _merge_base(top, named)
     arguments = ["--raw", "-z", "--find-renames", "--no-ext-diff", "--no-textconv"]
-    done = _git(top, "diff", *arguments, start, "--")
+    done = git(top, "diff", *arguments, start, "--")
     if done.returncode:
-        raise CannotCompare(f"git cannot compare with {named}: {_words(done.stderr)}")
+        raise CannotCompare(f"git cannot compare with {named}: {words(done.stderr)}")
     return list(_parsed(os.fsdecode(done.stdout)))
 
 
@@ -84,7 +85,7 @@ def _merge_base(top: Path, base: str) -> str:
         raise CannotCompare("there is no commit yet\n  commit the answer first")
     if not _commit(top, base):
         raise CannotCompare(f"there is no commit called {base!r} here\n  {_fetch(top)}")
-    done = _git(top, "merge-base", base, "HEAD")
+    done = git(top, "merge-base", base, "HEAD")
     if done.returncode:
         if _is_shallow(top):
             raise CannotCompare(
@@ -104,13 +105,13 @@ def _fetch(top: Path) -> str:
 
 
 def _is_shallow(top: Path) -> bool:
-    return _git(top, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    return git(top, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
 
 def _commit(top: Path, name: str) -> bool:
     if name.startswith("-"):
         return False
-    return not _git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode
+    return not git(top, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").returncode
 
 
 def _parsed(raw: str) -> Iterator[Changed]:
@@ -125,14 +126,3 @@ def _parsed(raw: str) -> Iterator[Changed]:
             path = next(fields)
         if letter[0] != "D":
             yield Changed(path, mode)
-
-
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run git where nothing in the repository decides what else runs."""
-    command = ["git", "-c", "core.fsmonitor=false", *arguments]
-    environment = os.environ | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
-
-
-def _words(complaint: bytes) -> str:
-    return " ".join(complaint.decode("utf-8", "replace").split())[:300]

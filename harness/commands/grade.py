@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Instead of a secret one.")
 @click.option("--jobs", type=click.IntRange(1), help="How many at a time.")
+@click.option("--branches", multiple=True, metavar="PATTERN",
+              help="FOLDER is a git repository: a branch a candidate, by name.")  # fmt: skip
 @click.option("--blind", is_flag=True, help="Numbers instead of names in all that is shown.")
 @click.option("--dry-run", is_flag=True, help="Show what was found; run nothing.")
 @click.pass_context
@@ -42,22 +44,24 @@ def grade_command(
     budget: str,
     seed: int | None,
     jobs: int | None,
+    branches: tuple[str, ...],
     blind: bool,
     dry_run: bool,
 ) -> None:
-    """Grade every submission in FOLDER: a folder, archives, flat files, or a CSV.
+    """Grade every submission in FOLDER: a folder, archives, flat files, a CSV, or
+    branches of a git repository, which are read and not checked out.
 
     \b
     Examples:
       harness grade take-homes --out results --dry-run
       harness grade take-homes --out results
+      harness grade repository --branches "take-home/*" --out results
     """
-    from harness.batch.entries import find_entries
     from harness.batch.store import BusyFolder, OtherRound, Store
     from harness.commands.report_round import say_round
 
     problems = {problem.slug: problem for problem in all_problems(pack_of(ctx))}
-    entries, puzzles = find_entries(folder, frozenset(problems))
+    entries, puzzles = _found(folder, branches, frozenset(problems))
     _say_found(entries, puzzles, blind=blind and not dry_run)
     if dry_run or not entries:
         ctx.exit(ALL_HELD if entries else USAGE)
@@ -74,6 +78,26 @@ def grade_command(
     remedy = failed[0].result.remedy if failed else ""
     click.echo(f"Next: {remedy or index}")
     ctx.exit(COULD_NOT_GRADE if failed else ALL_HELD)
+
+
+def _found(
+    place: Path, branches: tuple[str, ...], slugs: frozenset[str]
+) -> tuple[list[Entry], list[Puzzle]]:
+    from harness.batch.entries import find_entries
+    from harness.branch.handed_in import NoBranches, in_branches
+    from harness.suite.printable import printable
+
+    if branches:
+        try:
+            return in_branches(place, branches, slugs)
+        except NoBranches as error:
+            raise click.UsageError(str(error)) from None
+    if place.is_file() and place.suffix != ".csv":
+        raise click.UsageError(
+            f"{printable(str(place))} is a file\n"
+            "  name the folder of submissions it is in, or a CSV of them"
+        )
+    return find_entries(place, slugs)
 
 
 def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> None:

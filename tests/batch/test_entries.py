@@ -15,6 +15,8 @@ import pytest
 
 from harness.batch.archives import MAX_MEMBERS
 from harness.batch.entries import find_entries
+from harness.batch.store import Store, Stored
+from tests.results_made import held, result_of
 
 SLUGS = frozenset({"rope", "paged_allocator"})
 
@@ -112,6 +114,109 @@ def test_odd_names_are_names(tmp_path: Path) -> None:
 
 def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
     assert found(tmp_path) == ([], [])
+
+
+def test_two_gigabytes_are_named_and_not_read(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    for path in (tmp_path / "ada" / "rope.py", tmp_path / "bob__rope.py", tmp_path / "eve.zip"):
+        with path.open("wb") as file:
+            file.truncate(2 << 30)
+    tracemalloc.start()
+    entries, why = found(tmp_path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert entries == []
+    assert why == [
+        f"{tmp_path / 'ada' / 'rope.py'} has 2,147,483,648 bytes",
+        f"{tmp_path / 'bob__rope.py'} has 2,147,483,648 bytes",
+        "an archive of more than 67,108,864 bytes",
+    ]
+    assert peak < 1 << 20
+
+
+def test_what_is_no_file_at_the_top_of_the_folder_is_named(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "rope.py").write_text("x = 1\n")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "ada").symlink_to(outside)
+    (folder / "bob__rope.py").symlink_to(outside / "rope.py")
+    (folder / "eve.zip").symlink_to("/dev/zero")
+    (folder / "round").symlink_to(folder)
+    os.mkfifo(folder / "zoe__rope.py")
+    os.mkfifo(folder / "zoe.zip")
+    assert found(folder) == (
+        [],
+        ["a link; links are not followed"] * 4 + ["not an ordinary file"] * 2,
+    )
+
+
+def test_a_folder_linked_inside_of_a_candidates_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "rope.py").write_text("x = 1\n")
+    (tmp_path / "in" / "ada").mkdir(parents=True)
+    (tmp_path / "in" / "ada" / "more").symlink_to(tmp_path / "outside")
+    assert found(tmp_path / "in") == ([], ["a link; links are not followed"])
+
+
+def test_links_and_pipes_of_an_archive_are_passed_over(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "ada.tar", "w") as tar:
+        for name, kind in (("rope.py", tarfile.SYMTYPE), ("paged_allocator.py", tarfile.LNKTYPE),
+                           ("x/rope.py", tarfile.FIFOTYPE)):  # fmt: skip
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            tar.addfile(info)
+    with zipfile.ZipFile(tmp_path / "bob.zip", "w") as archive:
+        link = zipfile.ZipInfo("rope.py")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    assert found(tmp_path) == ([], [])
+
+
+def test_an_unknown_problem_is_named_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "chess.py").write_text("x = 1\n")
+    (tmp_path / "ada__chess.py").write_text("x = 1\n")
+    _archive(tmp_path / "bob.zip", {"chess.py": b"x = 1\n"})
+    assert found(tmp_path) == (
+        [],
+        [
+            "no problem called chess among 2",
+            "no problem called chess",
+            "no problem called chess among 2",
+        ],
+    )
+
+
+def test_a_file_of_an_archive_is_text_as_any_other(tmp_path: Path) -> None:
+    _archive(tmp_path / "ada.zip", {"rope.py": b"x = '\xe9'\n", "paged_allocator.py": b"\0"})
+    assert found(tmp_path) == (
+        [],
+        ["it is not UTF-8 text: byte 5 is 0xe9", "it is a binary file"],
+    )
+
+
+def test_every_byte_that_a_name_can_have_is_kept_by_a_round(tmp_path: Path) -> None:
+    """Whatever the file system holds can be written as a result, found again and told apart."""
+    folder, store = tmp_path / "in", Store(tmp_path / "out")
+    store.results.mkdir(parents=True)
+    odd = [bytes([byte]) for byte in range(1, 256) if byte not in b"/."]
+    odd += [b"...", b"-rf", b"=1+1", "\u202egnp".encode(), "\u65e5\u672c".encode(), b"n" * 250]
+    for number, name in enumerate(odd):
+        place = os.fsencode(folder) + b"/" + name
+        os.makedirs(place)
+        with open(place + b"/rope.py", "wb") as file:
+            file.write(b"x = %d\n" % number)
+    entries, puzzles = find_entries(folder, SLUGS)
+    assert puzzles == []
+    assert len({entry.candidate for entry in entries}) == len(entries) == len(odd)
+    for entry in entries:
+        result = result_of(held())
+        store.put(Stored("k", entry.candidate, entry.origin, result))
+        assert store.has(entry.candidate, result.problem.slug, "k")
+    assert [stored.candidate for stored in store.all()] == sorted(e.candidate for e in entries)
+    assert len(list(store.results.iterdir())) == len(odd)
 
 
 def _archive(path: Path, members: dict[str, bytes]) -> None:
