@@ -23,7 +23,7 @@ def compare_command(a: str, b: str, every: bool) -> None:
     \b
     Examples:
       harness compare monday.json tuesday.json
-      harness compare results/results/ada__rope.json results/results/bob__rope.json --all
+      harness compare round/results/ada__rope.json round/results/bob__rope.json
     """
     from harness.commands.reading import read_result
     from harness.render.side_by_side import OtherProblem, compared, side_by_side

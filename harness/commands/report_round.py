@@ -15,6 +15,8 @@ from harness.commands.files import write_whole
 from harness.commands.shown import FILES, RoundShown, document, round_shown, write_round
 from harness.suite.printable import printable
 
+MANY = 200  # scorecards, which take a second or more
+
 
 def report_round(
     ctx: click.Context, folder: Path, form: str, *, audience: str, out: str | None, blind: bool
@@ -61,12 +63,19 @@ def _round(folder: Path, *, blind: bool) -> RoundShown:
 
 def _written(shown: RoundShown, form: str, out: str | None) -> Path:
     if form == "html":
-        return write_round(shown, Path(out) if out else shown.folder)
+        return _pages(shown, Path(out) if out else shown.folder)
     target = Path(out) if out else shown.folder / FILES[form]
     if out is None:
         target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, document(shown, form, target.parent))
     return target
+
+
+def _pages(shown: RoundShown, folder: Path) -> Path:
+    count = len(shown.graded)
+    if count >= MANY:
+        click.echo(f"writing {count:,} scorecards", err=True)
+    return write_round(shown, folder)
 
 
 def say_round(
@@ -83,7 +92,7 @@ def say_round(
         who = f"{shown.name(stored.candidate)}, {stored.result.problem.slug}"
         click.echo(f"  not graded: {printable(f'{who}: {stored.result.could_not_grade}')}")
     try:
-        index = write_round(shown, shown.folder)
+        index = _pages(shown, shown.folder)
     except OSError as error:
         click.echo(f"the pages cannot be written: {error.strerror}", err=True)
         return f"harness report {store.folder}{' --blind' if blind else ''}"
