@@ -132,7 +132,7 @@ def file_stem(candidate: str, slug: str) -> str:
     name = quote(candidate, safe=" ")
     if len(name) > MAX_NAME_BYTES:
         name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
-    return f"{name}__{slug}"
+    return f"{name}__{quote(slug, safe='')}"
 
 
 def stored_in(raw: bytes) -> Stored:

@@ -8,14 +8,16 @@ import stat
 from pathlib import Path
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 from junitparser import JUnitXml
 
 from harness.batch.blind import KEY, labels
 from harness.batch.overview import overview_of
-from harness.batch.store import Store
+from harness.batch.store import Store, Stored
 from harness.commands.shown import round_shown, write_round
 from harness.render.round_page import round_page
+from harness.results import Check
 from tests.batch.rounds_made import NAMES, graded, kept, small_round
 from tests.commands.running import RIGHT, harness, said
 from tests.results_made import held
@@ -35,6 +37,39 @@ def test_a_name_adds_no_tag_and_no_attribute() -> None:
     assert all(re.fullmatch(r"[#\w./%-]*|data:,", href) for href in hrefs)
     assert "4900" not in hostile.text
     assert "\u202e" not in hostile.text
+
+
+def foreign(text: str) -> Stored:
+    """A result that no harness wrote: this text wherever a text can be."""
+    words = dict.fromkeys(("id", "requirement", "claim", "why", "ask"), text)
+    stored = graded(text, Check(kind="edge", status="broke", **words), slug=text)
+    result, run = stored.result, stored.result.run
+    run = msgspec.structs.replace(run, isolation=text, budget=text, device=text, harness=text)
+    result = msgspec.structs.replace(result, run=run, level=text, reasons=[text])
+    return msgspec.structs.replace(stored, result=result)
+
+
+def test_a_foreign_document_adds_no_tag_either() -> None:
+    plain, hostile = (
+        skeleton(round_page(overview_of([foreign(text)]))).tags for text in ("plain", HOSTILE)
+    )
+    assert [tag for tag, _ in hostile if tag != "wbr"] == [tag for tag, _ in plain]
+    assert [list(dict(given)) for _, given in hostile] == [list(dict(given)) for _, given in plain]
+
+
+def test_a_foreign_document_writes_nowhere_else(tmp_path: Path) -> None:
+    store = kept(tmp_path / "deep" / "round", [])
+    (store.results / "x.json").write_bytes(msgspec.json.encode(foreign("../../../evil")))
+    write_round(round_shown(store, blind=False), store.folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["round"]
+    assert len(list((store.folder / "scorecards").iterdir())) == 1
+
+
+def test_a_round_of_which_nothing_can_be_read_is_a_page() -> None:
+    page = round_page(overview_of([], ["torn.json: torn"]))
+    assert "0 candidates, 0 problems" in page
+    assert "torn.json: torn" in page
 
 
 def test_the_page_allows_its_own_style_and_script_and_nothing_else() -> None:
