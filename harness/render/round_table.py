@@ -6,6 +6,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterator
+from unicodedata import combining, east_asian_width
 
 from harness.batch.overview import Overview, Row
 from harness.render.plain import unheeded
@@ -80,8 +81,19 @@ def _lines(row: Row) -> Iterator[str]:
     invariants = row.broken["invariant"]
     figures = f"  {row.level:<16}{invariants or '-':>12}{row.broke - invariants or '-':>9}"
     figures += f"{row.seconds:>7.1f} s   "
-    name = printable(row.candidate)
-    room = WIDTH - len(figures)
-    pieces = [name[start : start + room] for start in range(0, len(name), room)] or [""]
-    yield figures + pieces[0]
-    yield from (" " * len(figures) + piece for piece in pieces[1:])
+    first, *rest = _pieces(printable(row.candidate), WIDTH - len(figures))
+    yield figures + first
+    yield from (" " * len(figures) + piece for piece in rest)
+
+
+def _pieces(name: str, room: int) -> list[str]:
+    """A name in pieces that take so many columns: some letters take two, marks on letters none."""
+    pieces, left = [""], room
+    for char in name:
+        columns = 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+        if columns > left:
+            pieces.append("")
+            left = room
+        pieces[-1] += char
+        left -= columns
+    return pieces

@@ -88,6 +88,7 @@ def test_the_table_of_a_terminal() -> None:
         graded("ada", held("it-adds"), held("one-holds", "invariant")),
         graded("bob", broke("it-adds"), broke("one-holds", "invariant"), held("x", "edge")),
         graded("i" * 60, held("it-adds"), broke("x", "edge"), held("y", "edge")),
+        graded("\u5f20" * 15 + "a\u0301", held()),
         graded("\x1b[31m::error::", could_not_grade="no engine"),
     ]
     assert list(round_lines(overview_of(stored))) == [
@@ -99,6 +100,8 @@ def test_the_table_of_a_terminal() -> None:
         f"  Hire                       -        1    1.5 s   {'i' * 29}",
         f"{'i' * 29:>80}",
         f"{'ii':>53}",
+        "  Strong hire                -        -    1.5 s   " + "\u5f20" * 14,
+        f"{' ' * 51}\u5f20a\u0301",
         r"  No signal                  -        -    1.5 s   \x1b[31m::error::",
         "",
     ]
