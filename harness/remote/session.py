@@ -5,19 +5,14 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
-
-from harness.border.frames import MAX_BLOB_BYTES, TO_CHILD, TO_PARENT, BadFrame, Prefix, frame
+from harness.border.frames import MAX_BLOB_BYTES, BadFrame
 from harness.border.messages import (
     PROTOCOL,
     Ended,
     Failed,
     Fork,
     Forked,
-    FromChild,
-    FromParent,
     Hello,
     Kill,
     Load,
@@ -35,11 +30,12 @@ from harness.border.messages import (
     Used,
     Watch,
     Watching,
-    encode,
 )
 from harness.border.tensors import Blobs
+from harness.remote.endings import ended_whole, why_ended
+from harness.remote.exchange import Exchange, Heard
 from harness.remote.faults import CandidateFault, Fault, Kind, OurFault, SandboxLost
-from harness.sandbox.base import CannotStart, Ending, Running, Sandbox, Spec
+from harness.sandbox.base import CannotStart, Running, Sandbox, Spec
 from harness.sandbox.link import Late, Lost
 
 START_LIMIT_S = 120.0  # a cold torch import on a busy machine
@@ -76,10 +72,9 @@ class Session:
         self.not_checked: dict[str, str] = {}  # what observers cannot tell on this machine
         self._watch = list(watch)
         self._running: Running | None = None
+        self._worker: Exchange
         self._ready = False
         self._loaded = False
-        self._from_parent = msgspec.msgpack.Decoder(FromParent).decode
-        self._from_child = msgspec.msgpack.Decoder(FromChild).decode
 
     # the worker's life
 
@@ -91,10 +86,11 @@ class Session:
             self._running = self._sandbox.start(self.spec)
         except CannotStart as error:
             raise OurFault(error.reason, error.remedy) from None
+        self._worker = Exchange(self._running.link)
         self._ready = self._loaded = False
         hello = Hello(PROTOCOL, list(self.spec.preload), self._running.limits)
         try:
-            self._tell(TO_PARENT, hello, time.monotonic() + PARENT_LIMIT_S)
+            self._worker.tell_parent(hello, time.monotonic() + PARENT_LIMIT_S)
         except (Lost, Late):
             return  # said again, with its reason, by whoever waits for READY
 
@@ -105,7 +101,7 @@ class Session:
             if self._ready:
                 return
             try:
-                message = self._parent_says(time.monotonic() + START_LIMIT_S)
+                message = self._worker.parent_says(time.monotonic() + START_LIMIT_S)
             except (Lost, Late, BadFrame) as error:
                 note = self._end_sandbox()
                 if attempt == STARTS:
@@ -139,8 +135,8 @@ class Session:
         self.wait_until_ready()
         deadline = time.monotonic() + PARENT_LIMIT_S
         try:
-            self._tell(TO_PARENT, Fork(), deadline)
-            while not isinstance(self._parent_says(deadline), Forked):
+            self._worker.tell_parent(Fork(), deadline)
+            while not isinstance(self._worker.parent_says(deadline), Forked):
                 pass  # the end of an earlier process may still be on its way
         except (Lost, Late, BadFrame) as error:
             raise self._sandbox_lost(f"no process could be started in it: {error}") from None
@@ -156,7 +152,7 @@ class Session:
         if not self._watch:
             return
         try:
-            message = self._ask(Watch(self._watch), [], IMPORT_LIMIT_S, "")
+            message = self._ask(Watch(self._watch), [], IMPORT_LIMIT_S, "").message
         except CandidateFault as error:
             raise OurFault(f"kernels cannot be watched: {error}", "harness doctor") from None
         if not isinstance(message, Watching):
@@ -165,7 +161,7 @@ class Session:
 
     def _load(self) -> None:
         load = Load(self.submission.name, self.submission.source, self.spec.device)
-        message = self._ask(load, [], IMPORT_LIMIT_S, "while it was imported")
+        message = self._ask(load, [], IMPORT_LIMIT_S, "while it was imported").message
         if isinstance(message, NotLoaded):
             where = message.error
             line = f", line {where.line}" if where.line else ""
@@ -204,21 +200,22 @@ class Session:
         run = Run(secrets.randbits(62), fresh, steps)
         asked = time.monotonic()
         try:
-            message = self._ask(run, blobs.parts, limit_s, "", room)
+            heard = self._ask(run, blobs.parts, limit_s, "", room)
         finally:
             self.slowest_s = max(self.slowest_s, time.monotonic() - asked)
-        if not isinstance(message, Trace) or message.id != run.id:
+        trace = heard.message
+        if not isinstance(trace, Trace) or trace.id != run.id:
             raise self._broke_protocol("it answered another question")
-        if [reply.id for reply in message.replies] != [step.id for step in steps]:
+        if [reply.id for reply in trace.replies] != [step.id for step in steps]:
             raise self._broke_protocol("it answered other calls than it was asked")
-        return Answers(message.replies, self._blobs, self._header_bytes)
+        return Answers(trace.replies, heard.blobs, heard.header_bytes)
 
     def usage(self) -> Used:
         """What the candidate's process has used so far, as its parent reads it."""
         deadline = time.monotonic() + PARENT_LIMIT_S
         try:
-            self._tell(TO_PARENT, Usage(), deadline)
-            message = self._parent_says(deadline)
+            self._worker.tell_parent(Usage(), deadline)
+            message = self._worker.parent_says(deadline)
         except (Lost, Late, BadFrame) as error:
             raise self._sandbox_lost(str(error)) from None
         if isinstance(message, Ended):
@@ -236,48 +233,22 @@ class Session:
         limit_s: float,
         when: str,
         room: int = MAX_BLOB_BYTES,
-    ) -> Any:
+    ) -> Heard:
         deadline = time.monotonic() + limit_s
-        self._blobs = bytearray()
         try:
-            self._tell(TO_CHILD, message, deadline, blobs)
-            prefix, header, self._blobs = self._link().receive(deadline, room)
-            self._header_bytes = len(header)
-            if prefix.channel == TO_CHILD:
-                return self._decode(self._from_child, header)
-            ended = self._decode(self._from_parent, header)
+            self._worker.tell_child(message, deadline, blobs)
+            heard = self._worker.hear(deadline, room)
         except Late:
             raise self._hung(limit_s, when) from None
         except Lost as error:
             raise self._sandbox_lost(str(error)) from None
         except BadFrame as error:
             raise self._broke_protocol(str(error)) from None
-        if not isinstance(ended, Ended):
+        if heard.from_child:
+            return heard
+        if not isinstance(heard.message, Ended):
             raise self._broke_protocol("its parent answered another question")
-        raise self._ended(ended, when)
-
-    def _link(self) -> Any:
-        assert self._running is not None
-        return self._running.link
-
-    def _tell(
-        self, channel: int, message: Message, deadline: float, blobs: list[bytes] | None = None
-    ) -> None:
-        self._link().send(frame(channel, encode(message), blobs or []), deadline)
-
-    def _parent_says(self, deadline: float) -> Any:
-        """The parent's next message; what a dying process still sent is passed over."""
-        while True:
-            prefix: Prefix
-            prefix, header, _ = self._link().receive(deadline)
-            if prefix.channel == TO_PARENT:
-                return self._decode(self._from_parent, header)
-
-    def _decode(self, decode: Any, header: bytearray) -> Any:
-        try:
-            return decode(header)
-        except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            raise BadFrame(f"not a message of this protocol: {error!s:.120}") from None
+        raise self._ended(heard.message, when)
 
     # how it ends
 
@@ -286,8 +257,8 @@ class Session:
         deadline = time.monotonic() + KILL_LIMIT_S
         self._loaded = False
         try:
-            self._tell(TO_PARENT, Kill(), deadline)
-            message = self._parent_says(deadline)
+            self._worker.tell_parent(Kill(), deadline)
+            message = self._worker.parent_says(deadline)
             if isinstance(message, Ended):
                 step, output = message.step, message.output
         except (Lost, Late, BadFrame):
@@ -297,7 +268,7 @@ class Session:
 
     def _ended(self, ended: Ended, when: str) -> CandidateFault:
         self._loaded = False
-        kind, words = _why_ended(ended)
+        kind, words = why_ended(ended)
         words += f" {when}" if when else ""
         return CandidateFault(Fault(kind, words, ended.step, output=ended.output))
 
@@ -312,7 +283,7 @@ class Session:
         """
         running, self._running = self._running, None
         self._ready = self._loaded = False
-        ending = _ended_whole(running) if running is not None else None
+        ending = ended_whole(running) if running is not None else None
         if ending is not None and ending.keeper_lost:
             return OurFault(f"the sandbox's engine was lost: {ending.note}", "harness doctor")
         if ending is not None and ending.out_of_memory:
@@ -327,7 +298,7 @@ class Session:
     def _end_sandbox(self) -> str:
         running, self._running = self._running, None
         self._ready = self._loaded = False
-        return _ended_whole(running).note if running is not None else ""
+        return ended_whole(running).note if running is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,24 +308,3 @@ class Answers:
     replies: list[Reply]
     received: bytearray
     header_bytes: int
-
-
-def _ended_whole(running: Running) -> Ending:
-    """End a sandbox, also when somebody stops the judge in the middle of it."""
-    try:
-        return running.end()
-    except KeyboardInterrupt:
-        running.end()
-        raise
-
-
-def _why_ended(ended: Ended) -> tuple[Kind, str]:
-    if ended.flooded:
-        return Kind.FLOODED, "it printed more than its limit"
-    if ended.bad_frame:
-        return Kind.PROTOCOL, ended.bad_frame
-    if ended.out_of_memory and ended.signal == 9:
-        return Kind.OUT_OF_MEMORY, "it used more than its memory limit"
-    if ended.signal:
-        return Kind.CRASHED, f"the process was ended by signal {ended.signal}"
-    return Kind.CRASHED, f"the process exited with status {ended.exit_code}"
