@@ -40,7 +40,7 @@ class Job:
     problem: Problem
     round: Round
     sandbox: Sandbox
-    folder: Path
+    folder: Path | None  # where its result is kept; None: by whoever asked
 
 
 def key_of(entry: Entry, problem: Problem, settings: Round, image: str) -> str:
@@ -143,14 +143,14 @@ def _stop(left: list[Judging]) -> None:
 
 
 def run(job: Job) -> Stored:
-    """Grade one submission and store the result whole."""
+    """Grade one submission and store the result whole, where there is a place for it."""
     for _ in range(TRIES):
         result = _graded(job)
         if not result.could_not_grade:
             break
     key = key_of(job.entry, job.problem, job.round, image_of(job.sandbox))
     stored = Stored(key, job.entry.candidate, job.entry.origin, result)
-    if not result.could_not_grade:
+    if job.folder is not None and not result.could_not_grade:
         Store(job.folder).put(stored)
     return stored
 

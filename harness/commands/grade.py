@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from harness.batch.store import Store, Stored
     from harness.problems import Problem
 
+RAY_ADDRESS = "ray://"
+
 
 @click.command("grade", short_help="Grade a folder of submissions.")
 @click.argument("folder", type=click.Path(exists=True, path_type=Path))
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Instead of a secret one.")
 @click.option("--jobs", type=click.IntRange(1), help="How many at a time.")
+@click.option("--executor", default="local", show_default=True, metavar="local|ray[://HOST:PORT]",
+              help="Where it runs: this machine, or a Ray cluster.")  # fmt: skip
 @click.option("--branches", multiple=True, metavar="PATTERN",
               help="FOLDER is a git repository: a branch a candidate, by name.")  # fmt: skip
 @click.option("--blind", is_flag=True, help="Numbers instead of names in all that is shown.")
@@ -44,6 +49,7 @@ def grade_command(
     budget: str,
     seed: int | None,
     jobs: int | None,
+    executor: str,
     branches: tuple[str, ...],
     blind: bool,
     dry_run: bool,
@@ -60,6 +66,8 @@ def grade_command(
     from harness.batch.store import BusyFolder, OtherRound, Store
     from harness.commands.report_round import say_round
 
+    if executor not in ("local", "ray") and not executor.startswith(RAY_ADDRESS):
+        raise click.UsageError(f"no executor called {executor!r}\n  local, ray or ray://HOST:PORT")
     problems = {problem.slug: problem for problem in all_problems(pack_of(ctx))}
     entries, puzzles = _found(folder, branches, frozenset(problems))
     _say_found(entries, puzzles, blind=blind and not dry_run)
@@ -70,7 +78,8 @@ def grade_command(
         with store.locked():
             settings = store.round(budget, backend, device, seed)
             todo = _todo(store, entries, problems, settings, sandbox_named(backend))
-            failed = _run(todo, problems, jobs or _at_once(device), len(entries))
+            running = _running(executor, todo, jobs, device) if todo else iter(())
+            failed = _run(len(entries), len(todo), running)
     except (BusyFolder, OtherRound) as error:
         raise click.UsageError(f"{error}\n  name another folder with --out") from None
     index = say_round(store, failed, [(entry.candidate, entry.slug) for entry in entries], blind)
@@ -130,17 +139,30 @@ def _todo(
     return jobs
 
 
-def _run(todo: list[Job], problems: dict[str, Problem], at_once: int, total: int) -> list[Stored]:
+def _running(executor: str, todo: list[Job], jobs: int | None, device: str) -> Iterator[Stored]:
+    """The results as they finish: nothing runs before the first is asked for."""
     from harness.batch.run import run_all, warm
 
-    done = total - len(todo)
-    if not todo:
-        return []
-    warm([problems[slug] for slug in {job.entry.slug for job in todo}])
+    if executor != "local":
+        return _on_cluster(todo, jobs, executor if executor.startswith(RAY_ADDRESS) else "")
+    warm(list({job.problem.slug: job.problem for job in todo}.values()))
+    return run_all(todo, jobs or _at_once(device))
+
+
+def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Stored]:
+    from harness.batch.cluster import NoCluster, run_all_on
+
+    try:
+        yield from run_all_on(todo, jobs, address=address)
+    except NoCluster as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _run(total: int, left: int, running: Iterator[Stored]) -> list[Stored]:
     failed = []
     with click.progressbar(length=total, label="grading", file=sys.stderr) as bar:
-        bar.update(done)
-        for stored in run_all(todo, at_once):
+        bar.update(total - left)
+        for stored in running:
             bar.update(1)
             if stored.result.could_not_grade:
                 failed.append(stored)

@@ -1,0 +1,123 @@
+"""The other way to run a round: on a Ray cluster, a task a submission.
+
+Ray places the tasks, counts cores, memory and GPUs, and starts a task again when its node is lost.
+A result comes home as bytes and is stored here, so a round goes on as one that ran on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from harness.batch.node import KeeperLost, carry_out
+from harness.batch.orders import INSTALL, failed, order_of
+from harness.batch.run import Job
+from harness.batch.store import Store, Stored
+from harness.judge.round import spec_for
+
+MOST_WAITING = 1000  # what Ray knows of at a time: enough for a cluster to see that it should grow
+NODE_LOSSES = 3  # of one submission, before it is given up as a failure of ours
+STORE_BYTES = 80 * 1024 * 1024  # results are small; this is what Ray wants at the least
+CONNECT_LIMIT_S = 10.0
+AGAIN = "run the same command again: what is graded is kept"
+
+
+class NoCluster(Exception):
+    """There is no cluster to run on; says why and what to do."""
+
+
+def run_all_on(jobs: list[Job], at_once: int | None, *, address: str) -> Iterator[Stored]:
+    """Grade every job on a cluster; results come as they finish, already stored."""
+    ray = _connected(address)
+    waiting = deque(jobs)
+    running: dict[Any, Job] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (at_once or MOST_WAITING):
+                job = waiting.popleft()
+                running[_task(ray, job).remote(msgspec.msgpack.encode(order_of(job)))] = job
+            for ready in ray.wait(list(running))[0]:
+                job = running.pop(ready)
+                yield _stored(job, _answer(ray, job, ready))
+    finally:
+        ray.shutdown()  # ends what still runs for us, there as well
+
+
+def _connected(address: str) -> Any:
+    """Ray, connected: to the address, the cluster of this machine or the environment, or none yet.
+
+    Ray puts a handler of its own in the place of ours, that would end us without clearing away.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise NoCluster("Ray is not installed here\n  pip install 'harness[ray]'") from None
+    _knock(address)
+    named = address or os.environ.get("RAY_ADDRESS", "")
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    ours = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address=address or "auto", **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        if named:
+            first = str(error).partition("\n")[0]
+            raise NoCluster(f"no cluster at {named}: {first}\n  see docs/cluster.md") from None
+        ray.init("local", include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
+    finally:
+        signal.signal(signal.SIGTERM, ours)
+    return ray
+
+
+def _knock(address: str) -> None:
+    """Say at once that nobody answers at a client's address: Ray takes half a minute for it."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not address:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_LIMIT_S).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise NoCluster(f"no cluster at {address}: {error}\n  see docs/cluster.md") from None
+
+
+def _task(ray: Any, job: Job) -> Any:
+    """What one submission takes: a core, its memory, a GPU where it needs one."""
+    return ray.remote(carry_out).options(
+        num_cpus=1,
+        num_gpus=1 if job.round.device == "cuda" else 0,
+        memory=spec_for(job.problem, job.round.device).memory_bytes,
+        max_retries=NODE_LOSSES,
+        retry_exceptions=[KeeperLost],
+        name=f"grade {job.problem.slug}",  # no candidate's name in a cluster's lists
+    )
+
+
+def _answer(ray: Any, job: Job, ready: Any) -> Stored:
+    try:
+        raw = ray.get(ready)
+    except ray.exceptions.RayTaskError as error:
+        return _failed_task(job, error)
+    except ray.exceptions.RayError as error:
+        why = f"the cluster lost it {NODE_LOSSES + 1} times: {type(error).__name__}"
+        return failed(job, why, AGAIN)
+    said = msgspec.msgpack.decode(raw, type=Stored | str)
+    return failed(job, said, INSTALL) if isinstance(said, str) else said
+
+
+def _failed_task(job: Job, error: Any) -> Stored:
+    cause = error.cause
+    if isinstance(cause, ImportError):
+        return failed(job, f"the node has another harness, or none: {cause}", INSTALL)
+    return failed(job, f"the task failed: {type(cause).__name__}: {cause}", AGAIN)
+
+
+def _stored(job: Job, stored: Stored) -> Stored:
+    if job.folder is not None and not stored.result.could_not_grade:
+        Store(job.folder).put(stored)
+    return stored

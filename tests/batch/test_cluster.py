@@ -1,0 +1,206 @@
+"""A round on a real cluster of two nodes on this machine, one of which is lost in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from ray.cluster_utils import Cluster
+
+from harness.batch.entries import Entry
+from harness.batch.node import Keeper, KeeperLost
+from harness.batch.orders import NotHere, Order, job_of, order_of
+from harness.batch.run import Job
+from harness.batch.store import Round, Stored
+from harness.problems import find_problem
+from harness.sandbox.local import LocalSandbox
+from tests.commands.running import PACK, RIGHT, harness, said
+
+MIB = 1024 * 1024
+NODE = {"num_cpus": 1, "memory": 8192 * MIB, "object_store_memory": 80 * MIB}
+SUBMISSIONS = {
+    "ada": RIGHT,
+    "bob": RIGHT.replace("+= ", "-= "),
+    "eve": "import os\nos._exit(3)\n",
+    "kim": "def (",
+    "lee": RIGHT + "# another\n",
+    "mia": "while True:\n    print('x' * 10000)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A head with one core and a door for clients; a test adds nodes to it."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    doors = {"include_dashboard": False, "ray_client_server_port": free_port()}
+    made = Cluster(initialize_head=True, head_node_args=NODE | doors)
+    yield made
+    made.shutdown()
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def hand_in(folder: Path, submissions: dict[str, str]) -> None:
+    (folder / "in").mkdir()
+    for name, source in submissions.items():
+        (folder / "in" / f"{name}__tally.py").write_text(source)
+
+
+def graded(folder: Path, out: str, *more: str) -> tuple[int, str, str]:
+    seed = ("--seed", "5", "--backend", "local")
+    return harness("grade", "in", "--out", out, *seed, *more, folder=folder)
+
+
+def documents(results: Path) -> dict[str, Any]:
+    """Every result without its times."""
+    found = {}
+    for path in results.glob("*.json"):
+        document = json.loads(path.read_bytes())
+        for name in ("started", "seconds"):
+            del document["result"]["run"][name]
+        for check in document["result"]["checks"]:
+            check.pop("seconds", None)
+        found[path.name] = document
+    return found
+
+
+def below(leader: int) -> dict[int, str]:
+    """Every process that descends from one, with its command."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int(
+                (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            )
+            commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+        except OSError:
+            continue
+    found: dict[int, str] = {}
+    for pid in parents:
+        above = pid
+        while above in parents and above != leader:
+            above = parents[above]
+        if above == leader and pid != leader:
+            found[pid] = commands[pid]
+    return found
+
+
+def until(holds: Any) -> Any:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if said := holds():
+            return said
+        time.sleep(0.05)
+    raise AssertionError(f"it did not come to {holds.__doc__}")
+
+
+def test_a_node_that_is_lost_takes_no_result_with_it(cluster: Cluster, tmp_path: Path) -> None:
+    second = cluster.add_node(**NODE)
+    raylet = second.all_processes["raylet"][0].process.pid
+    hand_in(tmp_path, SUBMISSIONS)
+    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", "in", "--out", "far"]
+    command += ["--seed", "5", "--backend", "local", "--executor", "ray"]
+    running = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"RAY_ADDRESS": cluster.address},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+    def sandboxed() -> dict[int, str]:
+        """a candidate's file running on the second node"""
+        found = below(raylet)
+        return found if any("harness.worker" in command for command in found.values()) else {}
+
+    lost = until(sandboxed)
+    assert not any("ray::" in lost[pid] for pid in lost if "harness.worker" in lost[pid])
+    cluster.remove_node(second, allow_graceful=False)
+    shown, errors = running.communicate(timeout=120)
+    assert running.returncode == 0, errors
+    assert "6 of 6 graded. Seed 5." in shown
+    assert graded(tmp_path, "near")[0] == 0
+    assert documents(tmp_path / "far/results") == documents(tmp_path / "near/results")
+    assert len(documents(tmp_path / "far/results")) == 6
+    until(lambda: not [pid for pid in lost if Path(f"/proc/{pid}").exists()])
+
+
+def test_a_client_from_outside_goes_on_where_a_round_was(cluster: Cluster, tmp_path: Path) -> None:
+    hand_in(tmp_path, {"ada": RIGHT})
+    assert graded(tmp_path, "out")[0] == 0
+    before = (tmp_path / "out/results/ada__tally.json").read_bytes()
+    (tmp_path / "in" / "bob__tally.py").write_text(RIGHT)
+    door = cluster.head_node._ray_params.ray_client_server_port
+    code, shown, errors = graded(tmp_path, "out", "--executor", f"ray://127.0.0.1:{door}")
+    assert (code, "2 of 2 graded. Seed 5." in shown) == (0, True), errors
+    assert (tmp_path / "out/results/ada__tally.json").read_bytes() == before
+    assert (
+        documents(tmp_path / "out/results")["bob__tally.json"]["result"]["level"] == "Strong hire"
+    )
+
+
+def order() -> Order:
+    problem = find_problem(PACK, "tally")
+    entry = Entry("ada", "tally", "ada.py", RIGHT.encode())
+    settings = Round(5, "quick", "local", "cpu")
+    return order_of(Job(entry, problem, settings, LocalSandbox(), None))
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"harness": "of yesterday"}, "the node has another harness"),
+        ({"suite": "of yesterday"}, "the node has another suite of tally"),
+        ({"key": "of yesterday"}, "the node has another image"),
+        ({"slug": "chess"}, "the node has another pack: no problem called 'chess'"),
+        ({"pack": "/nowhere"}, "the node has another pack: no problems in /nowhere"),
+    ],
+)
+def test_a_node_that_would_grade_otherwise_does_not(changed: dict[str, str], why: str) -> None:
+    with pytest.raises(NotHere, match=f"^{why}$"):
+        job_of(msgspec.structs.replace(order(), **changed), "")
+
+
+def test_a_keeper_answers_with_a_result_or_a_sentence_or_is_missed() -> None:
+    keeper = Keeper("")
+    other = msgspec.structs.replace(order(), harness="of yesterday")
+    assert answer(keeper, other) == "the node has another harness"
+    graded = answer(keeper, order())
+    assert (graded.candidate, graded.result.level) == ("ada", "Strong hire")
+    os.kill(keeper.pid, signal.SIGKILL)
+    with pytest.raises(KeeperLost, match=r"^the judge's keeper was ended \(-9\)$"):
+        answer(keeper, order())
+
+
+def answer(keeper: Keeper, order: Order) -> Any:
+    said = keeper.ask(msgspec.msgpack.encode(order))
+    return msgspec.msgpack.decode(said, type=Stored | str)
+
+
+@pytest.mark.parametrize(
+    ("executor", "words"),
+    [
+        ("slurm", "no executor called 'slurm'\n  local, ray or ray://HOST:PORT"),
+        ("ray://127.0.0.1:1", "no cluster at ray://127.0.0.1:1: "),
+    ],
+)
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, executor: str, words: str) -> None:
+    hand_in(tmp_path, {"ada": RIGHT})
+    code, _, errors = graded(tmp_path, "out", "--executor", executor)
+    assert code == 2
+    assert said(errors).startswith(words)
