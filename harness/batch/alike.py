@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import multiprocessing
+import signal
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from copydetect.detector import CodeFingerprint, compare_files
 from copydetect.utils import get_token_coverage
 
 from harness.batch.store import Stored
+from harness.worker.processes import die_with_parent
 
 SEQUENCE = (
     25  # characters, with every name as one, that two texts share to have something in common
@@ -123,7 +125,7 @@ def _read(
     The process is forked: hashes of text are comparable in one family of processes alone.
     """
     forked = multiprocessing.get_context("fork")
-    pool = forked.Pool(1)
+    pool = forked.Pool(1, _leave_quietly)
     try:
         for stored in some:
             text = _text(stored.result.submission.source)
@@ -136,11 +138,18 @@ def _read(
             except multiprocessing.TimeoutError:
                 left_out.append(f"{name}: takes more than {limit_s:.0f} s to read")
                 pool.terminate()
-                pool = forked.Pool(1)
+                pool = forked.Pool(1, _leave_quietly)
                 continue
             yield _Read(stored.candidate, text, _without(found, known))
     finally:
         pool.terminate()
+
+
+def _leave_quietly() -> None:
+    """End with whoever asked, without a word: the command's own handlers came along."""
+    die_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _without(found: Any, known: frozenset[int]) -> Any:
