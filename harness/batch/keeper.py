@@ -6,7 +6,10 @@ judge is forked from it, and no sandbox is started by it.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import signal
 import sys
 from multiprocessing.connection import Connection
 
@@ -14,7 +17,7 @@ import msgspec
 
 from harness.batch.orders import NotHere, Order, job_of
 from harness.batch.run import run_all, warm
-from harness.worker.processes import die_with_parent
+from harness.worker.processes import PR_SET_PDEATHSIG, die_with_parent
 
 
 def main(handle: int, gpu: str) -> None:
@@ -22,7 +25,7 @@ def main(handle: int, gpu: str) -> None:
 
     An answer is a stored result, or a sentence when the order cannot be carried out here.
     """
-    die_with_parent()
+    _stand_behind_another()
     os.dup2(2, 1)  # what anybody prints is not for whoever reads our answers
     with Connection(handle) as wire:
         while True:
@@ -31,6 +34,24 @@ def main(handle: int, gpu: str) -> None:
             except EOFError:
                 return
             wire.send_bytes(msgspec.msgpack.encode(_carried_out(order, gpu)))
+
+
+def _stand_behind_another() -> None:
+    """Let a process in front be the one that Ray kills with its worker: at its end we are stopped,
+    and have time to end the judges, who end their sandboxes.
+    """
+    signal.signal(signal.SIGTERM, _stop)
+    child = os.fork()
+    if child:
+        die_with_parent()
+        os.closerange(3, 1024)
+        os._exit(abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def _stop(_: int, __: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _carried_out(order: Order, gpu: str) -> object:
@@ -43,4 +64,5 @@ def _carried_out(order: Order, gpu: str) -> object:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    with contextlib.suppress(KeyboardInterrupt):
+        main(int(sys.argv[1]), sys.argv[2])

@@ -25,7 +25,11 @@ class Keeper:
             environment["CUDA_VISIBLE_DEVICES"] = gpu
         command = [sys.executable, "-I", "-m", "harness.batch.keeper", str(theirs.fileno()), gpu]
         self._process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
         )
         theirs.close()
 
