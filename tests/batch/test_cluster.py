@@ -78,24 +78,27 @@ def documents(results: Path) -> dict[str, Any]:
     return found
 
 
-def below(leader: int) -> dict[int, str]:
-    """Every process that descends from one, with its command."""
-    parents, commands = {}, {}
+def processes() -> dict[int, tuple[int, str]]:
+    """Every process now: its parent and its command."""
+    found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            parents[int(entry.name)] = int(
-                (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            )
-            commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            found[int(entry.name)] = parent, (entry / "cmdline").read_text().replace("\0", " ")
         except OSError:
             continue
-    found: dict[int, str] = {}
-    for pid in parents:
-        above = pid
-        while above in parents and above != leader:
-            above = parents[above]
-        if above == leader and pid != leader:
-            found[pid] = commands[pid]
+    return found
+
+
+def below(leader: int, now: dict[int, tuple[int, str]]) -> dict[int, str]:
+    """Those that descend from one, with their commands."""
+    found = {}
+    for pid in now:
+        above = now[pid][0]
+        while above in now and above != leader:
+            above = now[above][0]
+        if above == leader:
+            found[pid] = now[pid][1]
     return found
 
 
@@ -124,12 +127,15 @@ def test_a_node_that_is_lost_takes_no_result_with_it(cluster: Cluster, tmp_path:
     )
 
     def sandboxed() -> dict[int, str]:
-        """a candidate's file running on the second node"""
-        found = below(raylet)
-        return found if any("harness.worker" in command for command in found.values()) else {}
+        """a candidate's file running on the second node, in a sandbox of a keeper's"""
+        now = processes()
+        found = below(raylet, now)
+        keepers = [pid for pid, command in found.items() if "harness.batch.keeper" in command]
+        workers = {pid for pid, command in found.items() if "harness.worker" in command}
+        assert workers <= {pid for keeper in keepers for pid in below(keeper, now)}
+        return found if workers else {}
 
     lost = until(sandboxed)
-    assert not any("ray::" in lost[pid] for pid in lost if "harness.worker" in lost[pid])
     cluster.remove_node(second, allow_graceful=False)
     shown, errors = running.communicate(timeout=120)
     assert running.returncode == 0, errors
