@@ -1,10 +1,11 @@
-# The worker's image: a Python, what the frames are coded with, and torch where its wheels are given.
+# The worker's image: a Python, what the frames are coded with, what a candidate's own tests run on, and
+# torch where its wheels are given.
 # It holds no suite, no solution and no judge. `harness image build` fills the context and builds it.
 ARG BASE=python:3.11-slim
 
 FROM ${BASE} AS parts
 COPY wheels /wheels
-RUN names=$(ls /wheels | sed -nE 's/^(msgspec|numpy|torch|triton)-[0-9].*\.whl$/\1/p' | sort -u) \
+RUN names=$(ls /wheels | sed -nE 's/^(hypothesis|msgspec|numpy|pytest|torch|triton)-[0-9].*\.whl$/\1/p' | sort -u) \
  && python3 -m pip install --no-index --no-cache-dir --find-links /wheels --target /opt/harness $names
 # The first process of a container holds its streams; one that cannot be read cannot be looked into.
 RUN cp "$(command -v timeout)" /opt/timeout && chmod 0111 /opt/timeout

@@ -101,12 +101,21 @@ class Sitting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnTests(msgspec.Struct, frozen=True, kw_only=True):
-    """What the candidate's own tests see: of `mistakes` wrong answers they fail `caught`."""
+    """What the candidate's own tests see, as they claim: advice, never a part of the level.
+
+    Of `mistakes` wrong answers tried, and `of` that there are, they fail `caught`.
+    """
 
     tests: Count
     caught: Count
     mistakes: Count
+    of: Count = 0
     refuses: list[str] = []  # right answers that they fail too
+    fails: list[str] = []  # tests that the candidate's own file fails
+    flaky: bool = False  # two runs on one right answer ended differently
+    note: str = ""  # why nothing was counted
+    path: str = ""
+    sha256: str = ""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,7 +64,10 @@ def test_the_facts_are_in_words():
         ("time", "21 of 30 minutes"),
         ("checks run", "7"),
         ("hints", "1"),
-        ("own tests", "4; they catch 9 of 14 wrong answers, and refuse 1 right: other.py"),
+        (
+            "own tests",
+            "4 tests; they catch 9 of 14 wrong answers; they reject 1 right answer: other.py",
+        ),
         ("file", "15 lines, 255 bytes"),
         ("longest function", "up, 5 lines (from line 8)"),
         ("examples", "240 in 2 s"),

@@ -54,6 +54,13 @@ if TYPE_CHECKING:
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Other examples than usual.")
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--only", multiple=True, metavar="ID", help="Only this check; may be repeated.")
+@click.option(
+    "--tests",
+    "tests_path",
+    type=click.Path(readable=False),
+    metavar="TESTS.PY",
+    help="Your own pytest tests: how many wrong answers they catch. Advice; no part of the level.",
+)
 @click.option("--all", "every", is_flag=True, help="Every finding in full, not the heaviest alone.")
 @click.option("--brief", is_flag=True, help="Only what broke, one line each, and the verdict.")
 @click.option(
@@ -74,6 +81,7 @@ def check_command(
     seed: int | None,
     budget: str,
     only: tuple[str, ...],
+    tests_path: str | None,
     every: bool,
     brief: bool,
     json_path: str | None,
@@ -82,9 +90,14 @@ def check_command(
 
     Without SLUG it is the problem that was checked or started last in this folder.
 
+    The tests of --tests import what they test by the problem's name, as in
+    `from rope import apply_rope`. They run in the sandbox against right answers and wrong ones
+    (20 of them; all with --budget full), and the report says what they see.
+
     \b
     Examples:
       harness check paged_allocator
+      harness check paged_allocator answer.py --tests test_answer.py
       harness check paged_allocator answer.py --only append-keeps-the-blocks-before
       harness check rope answer.py --backend docker --json result.json
     """
@@ -98,6 +111,7 @@ def check_command(
         click.echo(text, file=out)
 
     source = _source(path, problem, named=file is not None)
+    tests = _source(Path(tests_path), problem, named=True) if tests_path else b""
     say(terminal.header(problem.slug, problem.title, problem.minutes) + "\n")
     out.flush()
     options = _options(seed, budget, only, device)
@@ -106,13 +120,18 @@ def check_command(
         if not (brief and check.status == HELD):
             say(terminal.check_line(check, colour=colour))
 
-    result = _grade(problem, source, str(path), sandbox_named(backend, gpu=gpu), options, tell)
+    sandbox = sandbox_named(backend, gpu=gpu)
+    result = _grade(problem, source, str(path), sandbox, options, tell)
+    if tests_path and not result.could_not_grade:
+        result = _with_tests(problem, result, sandbox, options, (tests_path, tests, source))
     if not brief:
         say("")
         found = terminal.findings(result, every=every, colour=colour)
         if found:
             say(found)
         say(terminal.footer(result))
+    if result.own_tests is not None:
+        say(terminal.own_tests(result.own_tests))
     say(terminal.summary(result, next_command=_next(problem, result, file)))
     if file is None:
         journal.note_result(Path(), problem.slug, str(path), result, time.time())
@@ -168,6 +187,38 @@ def _grade(
         close = get_close_matches(error.wanted[0], error.known, n=1, cutoff=0.3)
         hint = f"there is one with a close name: {close[0]}" if close else "leave --only out"
         raise click.UsageError(f"{error}\n  {hint}") from None
+
+
+def _with_tests(
+    problem: Problem,
+    result: Result,
+    sandbox: Sandbox,
+    options: Options,
+    files: tuple[str, bytes, bytes],
+) -> Result:
+    """The result with what the candidate's own tests see; progress on standard error."""
+    import msgspec
+
+    from harness.own_tests.judged import Tests, judge_tests
+
+    on_line = sys.stderr.isatty()
+
+    def tell(words: str) -> None:
+        if on_line:
+            click.echo(f"\r\x1b[K{words}", err=True, nl=False)
+
+    found = judge_tests(
+        problem,
+        Tests(*files),
+        sandbox,
+        seed=options.seed,
+        whole=options.budget.name == "full",
+        run_s=options.budget.run_s,
+        device=options.device,
+        tell=tell,
+    )
+    tell("")
+    return msgspec.structs.replace(result, own_tests=found)
 
 
 def exit_code(result: Result) -> int:

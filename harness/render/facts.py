@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from harness.render.checks import heaviest_first
 from harness.render.limits import in_words
+from harness.render.own_tests import own_tests_in_words
 from harness.render.source import longest_function
-from harness.results import HELD, OwnTests, Result
+from harness.results import HELD, Result
 
 MOST_QUESTIONS = 5  # from the checks; a conversation has room for no more
 FEWEST_QUESTIONS = 3
@@ -28,7 +29,7 @@ def facts(result: Result) -> Iterator[tuple[str, str]]:
     else:
         yield "time", "not noted"
     if tests is not None:
-        yield "own tests", _own_tests(tests)
+        yield "own tests", own_tests_in_words(tests)
     yield "file", f"{file.lines:,} lines, {file.bytes:,} bytes"
     longest = longest_function(file.source)
     if longest is not None:
@@ -38,13 +39,6 @@ def facts(result: Result) -> Iterator[tuple[str, str]]:
         )
     examples = sum(check.examples for check in result.checks)
     yield "examples", f"{examples:,} in {result.run.seconds:.0f} s"
-
-
-def _own_tests(tests: OwnTests) -> str:
-    seen = f"{tests.tests}; they catch {tests.caught} of {tests.mistakes} wrong answers"
-    if not tests.refuses:
-        return seen
-    return f"{seen}, and refuse {len(tests.refuses)} right: {', '.join(tests.refuses)}"
 
 
 def questions(result: Result) -> list[str]:

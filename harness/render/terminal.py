@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterator
 
 from harness.render.limits import in_words
+from harness.render.own_tests import own_tests_in_words
 from harness.render.plain import unheeded
-from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, Result
+from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, OwnTests, Result
 
 WIDTH = 80
 COLOURS = {HELD: "32", BROKE: "31", NOT_ASSESSED: "33"}
@@ -97,6 +98,13 @@ def summary(result: Result, *, next_command: str) -> str:
             f"could not grade: {result.could_not_grade}. Your code was not judged", WIDTH
         )
     return "\n".join([*lines, f"Next: {result.remedy or next_command}"])
+
+
+def own_tests(tests: OwnTests) -> str:
+    """What the candidate's own tests see."""
+    text = f"own tests: {unheeded(own_tests_in_words(tests))}"
+    return textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ",
+                         break_on_hyphens=False)  # fmt: skip
 
 
 def footer(result: Result) -> str:

@@ -20,7 +20,7 @@ from harness.sandbox import engine
 from harness.sandbox.base import CannotStart
 
 BASE = "python:3.11-slim"
-MODULES = ("msgspec", "numpy", "torch", "triton")
+MODULES = ("msgspec", "numpy", "pytest", "hypothesis", "torch", "triton")
 BUILD_LIMIT_S = 1800
 LINUX_WHEELS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
 

@@ -1,0 +1,1 @@
+"""The candidate's own tests: run in the sandbox against right and wrong answers, and counted."""
