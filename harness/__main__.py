@@ -5,10 +5,14 @@ files, one of them called pytest.py: it is left out before anything else is impo
 """
 
 import os
+import signal
 import sys
 
 if sys.path and os.path.realpath(sys.path[0] or ".") == os.getcwd():
     del sys.path[0]
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until the command has a handler, end at once
 
 from harness.cli import main
 

@@ -6,16 +6,13 @@ import os
 import signal
 import sys
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import click
 
-from harness.stopped import is_a_stop
+from harness.stopped import is_a_stop, on_signals, stop
 
 COULD_NOT_GRADE, BROKEN_PIPE = 3, 141
-AGAIN_S = 0.02
-CALLBACKS = ("gc_callback", "cb", "__del__")
 TRACEBACK_VARIABLE = "HARNESS_TRACEBACK"
 
 COMMANDS = {
@@ -115,7 +112,7 @@ def harness(ctx: click.Context, pack: str | None) -> None:
 
 def main() -> None:
     """Run the command line; whatever goes wrong ends in a plain line and an exit code."""
-    _on_signals(_stop)
+    on_signals(stop)
     try:
         sys.exit(harness.main(prog_name="harness", standalone_mode=False))
     except click.ClickException as error:
@@ -125,7 +122,7 @@ def main() -> None:
         sys.exit(BROKEN_PIPE)
     except (Exception, KeyboardInterrupt) as error:
         if is_a_stop(error):  # click's Abort has it behind it
-            _on_signals(signal.SIG_IGN)  # all is cleared away; a second one has nothing to stop
+            on_signals(signal.SIG_IGN)  # all is cleared away; a second one has nothing to stop
             click.echo("stopped by hand: not graded", err=True)
             sys.stdout.flush()
             os._exit(COULD_NOT_GRADE)  # Python itself would end by the signal, now and then
@@ -137,22 +134,3 @@ def main() -> None:
             err=True,
         )
         sys.exit(COULD_NOT_GRADE)
-
-
-def _on_signals(handler: Any) -> None:
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), handler)
-
-
-def _stop(_: int, frame: FrameType | None) -> None:
-    """End by an exception, so that sandboxes are ended on the way out.
-
-    Python drops what is raised inside of a callback of its own (the garbage collector's, an import
-    lock's): then it is tried again a moment later.
-    """
-    within = frame.f_code.co_name if frame is not None else ""
-    if within in CALLBACKS and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
-        return
-    raise KeyboardInterrupt

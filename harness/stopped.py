@@ -1,6 +1,35 @@
-"""Whether somebody stopped the command, whatever it looks like by the time it arrives."""
+"""Being stopped: by which signals, and whether an error is somebody's Ctrl-C when it arrives."""
 
 from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import Any
+
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+AGAIN_S = 0.02
+# The garbage collector's, an import lock's, and those of logging and random round a fork.
+CALLBACKS = ("gc_callback", "cb", "__del__", "_acquireLock", "_releaseLock", "_after_fork")
+
+
+def on_signals(handler: Any) -> None:
+    """Have the signals that stop a command handled so."""
+    for name in SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), handler)
+
+
+def stop(_: int, frame: FrameType | None) -> None:
+    """End by an exception, so that sandboxes are ended on the way out.
+
+    Python drops what is raised inside of a callback of its own: then it is tried again a moment
+    later.
+    """
+    within = frame.f_code.co_name if frame is not None else ""
+    if within in CALLBACKS and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        return
+    raise KeyboardInterrupt
 
 
 def is_a_stop(error: BaseException | None) -> bool:

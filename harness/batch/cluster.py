@@ -59,8 +59,8 @@ def _connected(address: str) -> Any:
         import ray
     except ImportError:
         raise NoCluster("Ray is not installed here\n  pip install 'harness[ray]'") from None
-    _knock(address)
     named = address or os.environ.get("RAY_ADDRESS", "")
+    _knock(named)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     ours = signal.getsignal(signal.SIGTERM)
     try:
@@ -76,9 +76,9 @@ def _connected(address: str) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Say at once that nobody answers at a client's address: Ray takes half a minute for it."""
+    """Say at once that nobody answers at an address: Ray takes minutes for it."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not address:
+    if address in ("", "auto", "local"):
         return
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_LIMIT_S).close()

@@ -17,6 +17,7 @@ import msgspec
 
 from harness.batch.orders import NotHere, Order, job_of
 from harness.batch.run import run_all, warm
+from harness.stopped import on_signals, stop
 from harness.worker.processes import PR_SET_PDEATHSIG, die_with_parent
 
 
@@ -40,7 +41,7 @@ def _stand_behind_another() -> None:
     """Let a process in front be the one that Ray kills with its worker: at its end we are stopped,
     and have time to end the judges, who end their sandboxes.
     """
-    signal.signal(signal.SIGTERM, _stop)
+    on_signals(stop)
     child = os.fork()
     if child:
         die_with_parent()
@@ -48,10 +49,6 @@ def _stand_behind_another() -> None:
         os._exit(abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-
-
-def _stop(_: int, __: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _carried_out(order: Order, gpu: str) -> object:

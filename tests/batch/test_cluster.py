@@ -60,9 +60,9 @@ def hand_in(folder: Path, submissions: dict[str, str]) -> None:
         (folder / "in" / f"{name}__tally.py").write_text(source)
 
 
-def graded(folder: Path, out: str, *more: str) -> tuple[int, str, str]:
+def graded(folder: Path, out: str, *more: str, **how: Any) -> tuple[int, str, str]:
     seed = ("--seed", "5", "--backend", "local")
-    return harness("grade", "in", "--out", out, *seed, *more, folder=folder)
+    return harness("grade", "in", "--out", out, *seed, *more, folder=folder, **how)
 
 
 def documents(results: Path) -> dict[str, Any]:
@@ -135,8 +135,16 @@ def test_a_node_that_is_lost_takes_no_result_with_it(cluster: Cluster, tmp_path:
         assert workers <= {pid for keeper in keepers for pid in below(keeper, now)}
         return found if workers else {}
 
+    def keeper_at_home() -> int:
+        """a keeper at work on the first node"""
+        found = below(cluster.head_node.all_processes["raylet"][0].process.pid, processes())
+        working = any("harness.worker" in command for command in found.values())
+        keepers = [pid for pid, command in found.items() if "harness.batch.keeper" in command]
+        return min(keepers, default=0) if working else 0
+
     lost = until(sandboxed)
     cluster.remove_node(second, allow_graceful=False)
+    os.kill(until(keeper_at_home), signal.SIGKILL)
     shown, errors = running.communicate(timeout=120)
     assert running.returncode == 0, errors
     assert "6 of 6 graded. Seed 5." in shown
@@ -199,14 +207,19 @@ def answer(keeper: Keeper, order: Order) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("executor", "words"),
+    ("executor", "named", "words"),
     [
-        ("slurm", "no executor called 'slurm'\n  local, ray or ray://HOST:PORT"),
-        ("ray://127.0.0.1:1", "no cluster at ray://127.0.0.1:1: "),
+        ("slurm", "", "no executor called 'slurm'\n  local, ray or ray://HOST:PORT"),
+        ("ray://127.0.0.1:1", "", "no cluster at ray://127.0.0.1:1: "),
+        ("ray://nobody", "", "no cluster at ray://nobody: "),
+        ("ray", "127.0.0.1:1", "no cluster at 127.0.0.1:1: "),
     ],
 )
-def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, executor: str, words: str) -> None:
+def test_a_cluster_that_is_not_there_is_named(
+    tmp_path: Path, executor: str, named: str, words: str
+) -> None:
     hand_in(tmp_path, {"ada": RIGHT})
-    code, _, errors = graded(tmp_path, "out", "--executor", executor)
+    environment = {"RAY_ADDRESS": named}
+    code, _, errors = graded(tmp_path, "out", "--executor", executor, environment=environment)
     assert code == 2
     assert said(errors).startswith(words)
