@@ -179,11 +179,12 @@ class Own:
         close(lse, self.lse.double() + shift, rounding, what=what, at=reply)
 
 
-def random(queries: int, keys: int, block_size: int | None, causal: bool = False) -> Inputs:
+def random(queries: int, keys: int, block_size: int | None, causal: bool = False,
+           seed: int = 0) -> Inputs:  # fmt: skip
     """A call too long to write out: made from a seed."""
     q, k, v = (
         made(f"torch.randn(1, 1, {n}, 4, generator=torch.Generator().manual_seed({seed}))")
-        for seed, n in enumerate((queries, keys, keys))
+        for seed, n in enumerate((queries, keys, keys), start=seed)
     )
     return Inputs(q, k, v, block_size, causal)
 
@@ -555,7 +556,20 @@ def test_strided_arguments_give_the_same_answer(candidate, inputs, layout):
 # How memory grows
 
 QUERIES, KEYS, BLOCK = (16, 128), (2048, 32768), 128
+AT_ONCE = 16  # queries whose answer the judge works out together
 BYTES_A_PAIR = 0.5  # a table of booleans has 1, one of scores 4
+
+
+def is_right(reply: Reply) -> None:
+    """The whole output of a causal call, a few queries at a time: the judge's memory is small."""
+    q, k, v = reply.asked.args
+    out = tensor(both(reply)[0], shape=q.shape, dtype=torch.float32, what="an output", at=reply)
+    for stop in range(AT_ONCE, q.shape[2] + 1, AT_ONCE):
+        seen = k.shape[2] - q.shape[2] + stop
+        part = slice(stop - AT_ONCE, stop)
+        few = Inputs(q[:, :, part], k[:, :, :seen], v[:, :, :seen], BLOCK, causal=True).answer()
+        what = "the output of dense attention"
+        close(out[:, :, part], few.out, few.out_allowed(torch.float32), what=what, at=reply)
 
 
 @cost(
@@ -568,12 +582,10 @@ BYTES_A_PAIR = 0.5  # a table of booleans has 1, one of scores 4
 def test_memory_does_not_grow_with_queries_times_keys(candidate):
     """extra memory does not grow with the number of queries times the number of keys"""
 
-    def plan(program: Program, queries: int, keys: int) -> Reply:
-        q, k = (made(f"torch.ones(1, 1, {n}, 4)") for n in (queries, keys))
-        return Inputs(q, k, k, BLOCK, causal=True).call(program)
+    def plan(program: Program, queries: int, keys: int, turn: int) -> Reply:
+        return random(queries, keys, BLOCK, causal=True, seed=3 * turn).call(program)
 
-    spent, reply = bytes_a_pair(candidate, plan, QUERIES, KEYS, enough=BYTES_A_PAIR)
-    both(reply)
+    spent, reply = bytes_a_pair(candidate, plan, is_right, QUERIES, KEYS, enough=BYTES_A_PAIR)
     if spent >= BYTES_A_PAIR:
         queries, keys = QUERIES[1], KEYS[1]
         total = spent * queries * keys / 2**20
@@ -582,8 +594,8 @@ def test_memory_does_not_grow_with_queries_times_keys(candidate):
             f"{spent:.1f} bytes a pair, {total:,.0f} MiB at {queries:,} x {keys:,}",
             at=reply,
             sketch=[
-                f"q = torch.ones(1, 1, {queries}, 4)",
-                f"k = torch.ones(1, 1, {keys}, 4)",
-                f"attention(q, k, k, block_size={BLOCK}, causal=True)",
+                f"q = torch.randn(1, 1, {queries}, 4)",
+                f"k, v = torch.randn(1, 1, {keys}, 4), torch.randn(1, 1, {keys}, 4)",
+                f"attention(q, k, v, block_size={BLOCK}, causal=True)",
             ],
         )

@@ -110,7 +110,7 @@ class Judge:
         except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
             failed = error
         self._session.forgives_a_loss = False
-        if isinstance(failed, SandboxLost):
+        if isinstance(failed, SandboxLost) and examples.first is None:  # what broke stays so
             examples = Examples(self.candidate, claim, self._budget, self._until)
             failed = _again(examples.around_check(inner), self.candidate)
         if self.import_fault is not None:

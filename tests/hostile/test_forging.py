@@ -151,6 +151,29 @@ def test_a_sandbox_that_is_lost_after_a_wrong_answer_makes_it_no_better() -> Non
     assert (result.level, result.could_not_grade) == ("No hire", "the engine is gone")
 
 
+TAKES_ITS_SANDBOX_DOWN = """
+import os, signal, time
+answered = 0
+def total(numbers):
+    global answered
+    if os.path.exists({mark!r}):
+        return sum(numbers)
+    if answered:
+        open({mark!r}, "w").close()
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+    answered += 1
+    return sum(numbers) + 1
+"""
+
+
+def test_a_sandbox_taken_down_after_a_wrong_answer_is_not_tried_again(tmp_path: Path) -> None:
+    source = source_of(TAKES_ITS_SANDBOX_DOWN.format(mark=str(tmp_path / "answered")))
+    with grader_of(LocalSandbox(), "tally") as grader:
+        result = grader.grade(source, replace(OPTIONS, only=frozenset([SUM])))
+    assert [check.status for check in result.checks] == [BROKE]
+
+
 def test_a_sandbox_that_is_lost_before_an_answer_is_no_signal() -> None:
     with grader_of(LostAfter(0), "tally") as grader:
         result = grader.grade(source_of(""))
