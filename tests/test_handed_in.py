@@ -97,6 +97,15 @@ def test_odd_branches_are_names_and_nothing_else(repository: Path) -> None:
     )
 
 
+def test_a_name_with_a_line_end_of_another_kind_is_one_name(repository: Path) -> None:
+    for end in ("\u0085", "\u2028", "\u2029"):
+        branch(repository, f"in/ada{end}b", {"rope.py": "x = 1\n"})
+    entries, why = found(repository, "in/*")
+    assert [(slug, source) for _, slug, source in entries] == [("rope", b"x = 1\n")] * 3
+    assert why == []
+    assert len({candidate for candidate, _, _ in entries}) == 3
+
+
 def test_links_submodules_suites_and_what_is_too_large_are_named(repository: Path) -> None:
     (repository / "counter.py").symlink_to("/etc/passwd")
     files = {"graders/rope.py": "x = 1\n", "a/rope.py": "x = 'a'\n" * 200_000, "main.py": "1\n"}

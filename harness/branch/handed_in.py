@@ -103,7 +103,7 @@ def _refs(repository: Path) -> dict[str, str]:
             "  name a repository, or leave --branches out"
         )
     refs = {}
-    for line in os.fsdecode(done.stdout).splitlines():
+    for line in os.fsdecode(done.stdout).split("\n")[:-1]:  # a name may hold other line ends
         ref, commit, kind, alias = line.split("\0")
         if kind == "commit" and not alias:
             refs[ref] = commit

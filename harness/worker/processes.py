@@ -89,7 +89,7 @@ def _children_by_stat() -> list[int]:
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+            after_name = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if int(after_name[1]) == os.getpid():
                 found.append(int(entry.name))
     return found

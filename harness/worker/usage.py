@@ -65,7 +65,7 @@ def _everyone() -> list[Relative]:
     found = []
     for name in _names_in_proc():
         with contextlib.suppress(OSError):
-            after_name = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            after_name = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
             waited = (int(after_name[13]) + int(after_name[14])) * TICK_NS
             found.append(Relative(int(name), int(after_name[1]), waited))
     return found
@@ -86,9 +86,10 @@ def _clock_ns(pid: int) -> int:
 
 
 def _high_water_bytes(pid: int) -> int:
+    """A process chooses its own name: any bytes, of which the kernel escapes the newline alone."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+        for line in Path(f"/proc/{pid}/status").read_bytes().split(b"\n"):
+            if line.startswith(b"VmHWM:"):
                 return int(line.split()[1]) * 1024
     return 0
 

@@ -271,6 +271,31 @@ def f():
     assert peak > 100 << 20
 
 
+NAMES = {
+    "a smaller peak behind a form feed": b"\x0cVmHWM: 1 kB",
+    "a smaller peak behind a line separator": b"\xe2\x80\xa8VmHWM: 1 kB",
+    "a newline": b"\nVmHWM: 1 kB",
+    "no text": b"\xff) S 0 0",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_process_cannot_say_in_its_name_what_it_used(box: Sandbox, name: str) -> None:
+    source = f"""
+import ctypes
+def f():
+    kept = bytearray(100 << 20)
+    ctypes.CDLL(None).prctl(15, {NAMES[name]!r}, 0, 0, 0)
+    return len(kept)
+"""
+    session = Session(box, Spec(), Submission("answer", source.encode(), "answer.py"))
+    candidate = Candidate(session)
+    candidate.f()
+    peak = candidate.used().peak_bytes
+    session.close()
+    assert peak > 100 << 20
+
+
 # knowing more than the calls
 
 
