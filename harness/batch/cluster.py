@@ -6,9 +6,12 @@ A result comes home as bytes and is stored here, so a round goes on as one that 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import socket
+import sys
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -20,11 +23,14 @@ from harness.batch.orders import INSTALL, failed, order_of
 from harness.batch.run import Job
 from harness.batch.store import Store, Stored
 from harness.judge.round import spec_for
+from harness.suite.printable import printable
 
 MOST_WAITING = 1000  # what Ray knows of at a time: enough for a cluster to see that it should grow
 NODE_LOSSES = 3  # of one submission, before it is given up as a failure of ours
 STORE_BYTES = 80 * 1024 * 1024  # results are small; this is what Ray wants at the least
 CONNECT_LIMIT_S = 10.0
+COLOURS = re.compile("\x1b\\[[0-9;]*m")
+MOST_CHARS = 300  # of one line of Ray's
 AGAIN = "run the same command again: what is graded is kept"
 
 
@@ -34,10 +40,13 @@ class NoCluster(Exception):
 
 def run_all_on(jobs: list[Job], at_once: int | None, *, address: str) -> Iterator[Stored]:
     """Grade every job on a cluster; results come as they finish, already stored."""
-    ray = _connected(address)
     waiting = deque(jobs)
     running: dict[Any, Job] = {}
+    ray = _connected(address)
+    said = contextlib.ExitStack()
+    said.enter_context(contextlib.redirect_stdout(_RaysWords()))
     try:
+        _say_if_none_fits(ray, jobs)
         while waiting or running:
             while waiting and len(running) < (at_once or MOST_WAITING):
                 job = waiting.popleft()
@@ -47,6 +56,23 @@ def run_all_on(jobs: list[Job], at_once: int | None, *, address: str) -> Iterato
                 yield _stored(job, _answer(ray, job, ready))
     finally:
         ray.shutdown()  # ends what still runs for us, there as well
+        said.close()
+
+
+class _RaysWords:
+    """What Ray prints of lost tasks and missing resources: plain lines beside the progress.
+
+    A name of a stranger's process may be among it.
+    """
+
+    def write(self, text: str) -> int:
+        for line in COLOURS.sub("", text).splitlines():
+            if line.startswith("("):  # what follows is a traceback
+                sys.stderr.write(f"\n{printable(line)[:MOST_CHARS]}\n")
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def _connected(address: str) -> Any:
@@ -86,12 +112,29 @@ def _knock(address: str) -> None:
         raise NoCluster(f"no cluster at {address}: {error}\n  see docs/cluster.md") from None
 
 
-def _task(ray: Any, job: Job) -> Any:
+def _say_if_none_fits(ray: Any, jobs: list[Job]) -> None:
+    """Say what a round waits for; a cluster that grows may bring it, another never does."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    for needs in {tuple(_needs(job).items()) for job in jobs}:
+        if not any(all(node.get(what, 0) >= much for what, much in needs) for node in nodes):
+            words = f"{dict(needs)['memory'] / 2**30:.0f} GiB of memory"
+            words += " and a GPU" if dict(needs)["GPU"] else ""
+            sys.stderr.write(f"no node has a core, {words} for a task: waiting for one\n")
+
+
+def _needs(job: Job) -> dict[str, float]:
     """What one submission takes: a core, its memory, a GPU where it needs one."""
+    device = job.round.device
+    memory = spec_for(job.problem, device).memory_bytes
+    return {"CPU": 1, "memory": memory, "GPU": 1 if device == "cuda" else 0}
+
+
+def _task(ray: Any, job: Job) -> Any:
+    needs = _needs(job)
     return ray.remote(carry_out).options(
-        num_cpus=1,
-        num_gpus=1 if job.round.device == "cuda" else 0,
-        memory=spec_for(job.problem, job.round.device).memory_bytes,
+        num_cpus=needs["CPU"],
+        num_gpus=needs["GPU"],
+        memory=needs["memory"],
         max_retries=NODE_LOSSES,
         retry_exceptions=[KeeperLost],
         name=f"grade {job.problem.slug}",  # no candidate's name in a cluster's lists

@@ -168,6 +168,23 @@ def test_a_client_from_outside_goes_on_where_a_round_was(cluster: Cluster, tmp_p
     )
 
 
+def test_a_round_that_waits_for_a_machine_says_for_which(cluster: Cluster, tmp_path: Path) -> None:
+    hand_in(tmp_path, {"ada": RIGHT})
+    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", "in", "--out", "out"]
+    command += ["--backend", "local", "--device", "cuda", "--executor", "ray"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, env=os.environ | {"RAY_ADDRESS": cluster.address},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert running.stderr is not None
+    lines = iter(running.stderr.readline, "")
+    waits = "no node has a core, 2 GiB of memory and a GPU for a task: waiting for one\n"
+    assert any(line.endswith(waits) for line in lines)
+    running.send_signal(signal.SIGTERM)
+    _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors.splitlines()[-1]) == (3, "stopped by hand: not graded")
+
+
 def order() -> Order:
     problem = find_problem(PACK, "tally")
     entry = Entry("ada", "tally", "ada.py", RIGHT.encode())
