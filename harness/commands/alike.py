@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ def alike_command(ctx: click.Context, results: Path, blind: bool) -> None:
       harness alike results
       harness alike results --blind
     """
+    # copydetect imports matplotlib, which it does not use here, and which talks of its fonts.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         from harness.batch.alike import alike
         from harness.render.alike_page import alike_lines, alike_page

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
 
 from harness.batch.alike import MOST_BYTES, Alike, alike
 from harness.batch.store import Store, Stored
@@ -21,6 +23,7 @@ from harness.render.alike_page import alike_lines, alike_page
 from tests.batch.rounds_made import graded
 from tests.commands.running import harness, said
 from tests.results_made import held
+from tests.test_pages import browser, opened  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = find_problem(ROOT, "paged_allocator")
@@ -136,6 +139,24 @@ def test_nothing_of_a_strangers_is_obeyed_by_page_or_terminal() -> None:
     lines = list(alike_lines(found))
     assert lines[1] == (r"  paged_allocator: 100% of <script>alert(1)</script>\x1b[2J, 100% of bob")
     assert lines[-1] == "A question for a person, not a verdict: no level has changed."
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1400, "light")])
+def test_the_page_is_clean_in_a_browser(
+    browser: Browser,  # noqa: F811
+    tmp_path: Path,
+    width: int,
+    scheme: str,
+) -> None:
+    long = "x = [" + "1, " * 400 + "]\n" + REFERENCE
+    found = compared(of("a" * 200, long), of("<b>bob", renamed(REFERENCE)), of("eve", REFERENCE))
+    (tmp_path / "alike.html").write_text(alike_page(found), encoding="utf-8")
+    page, unwanted = opened(browser, tmp_path / "alike.html", width=width, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    axe = Axe().run(page)
+    assert axe.violations_count == 0, axe.generate_report()
+    assert unwanted == []
+    page.close()
 
 
 def test_the_command_writes_a_page_and_changes_nothing(tmp_path: Path) -> None:
