@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from harness.results import BROKE, HELD, Result, Sitting
+from harness.whole_files import write_whole
 
 NAME = ".harness.json"
 VERSION = 1
@@ -91,7 +91,7 @@ def update(folder: Path, slug: str, **changes: object) -> bool:
         with _locked(folder):
             journal = read(folder)
             changed = msgspec.structs.replace(journal.attempt(slug), **changes)
-            _replace(folder / NAME, msgspec.json.encode(journal.with_attempt(slug, changed)))
+            write_whole(folder / NAME, msgspec.json.encode(journal.with_attempt(slug, changed)))
     except OSError:
         return False
     return True
@@ -119,14 +119,3 @@ def with_sitting(folder: Path, result: Result, now: float) -> Result:
     minutes = round((now - attempt.started) / 60, 1) if attempt.started else None
     sitting = Sitting(minutes=minutes, checks=len(attempt.checks), hints=attempt.hints)
     return msgspec.structs.replace(result, sitting=sitting)
-
-
-def _replace(target: Path, raw: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=NAME)
-    try:
-        with os.fdopen(handle, "wb") as writing:
-            writing.write(raw)
-        os.replace(name, target)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise

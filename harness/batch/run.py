@@ -6,13 +6,14 @@ import contextlib
 import hashlib
 import importlib
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess as Judging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +28,9 @@ from harness.remote.session import Submission
 from harness.results import NOT_ASSESSED, Result
 from harness.sandbox.base import Sandbox
 from harness.worker.processes import die_with_parent
+
+if TYPE_CHECKING:
+    from harness.judge.ahead import Ahead
 
 STOP_LIMIT_S = 10.0
 TRIES = 2  # a failure of ours is tried once more, recorded, never a mark against anybody
@@ -73,7 +77,18 @@ def warm(problems: list[Problem]) -> None:
         importlib.import_module(name)
 
 
-def run_all(jobs: list[Job], at_once: int) -> Iterator[Stored]:
+def draw_all_ahead(jobs: list[Job]) -> dict[str, Ahead]:
+    """The examples of each problem's suite, drawn once for every judge forked from here."""
+    warm([job.problem for job in jobs])
+    from harness.judge.ahead import draw_ahead
+
+    first = {job.problem.slug: job for job in jobs}
+    return {slug: draw_ahead(job.problem, _options(job)) for slug, job in first.items()}
+
+
+def run_all(
+    jobs: list[Job], at_once: int, *, ahead: Mapping[str, Ahead] | None = None
+) -> Iterator[Stored]:
     """Grade every job, each in a judge of its own; results come as they finish, already stored.
 
     A judge that is killed takes no other job with it: its own is tried once more.
@@ -84,7 +99,7 @@ def run_all(jobs: list[Job], at_once: int) -> Iterator[Stored]:
         while waiting or running:
             while waiting and len(running) < at_once:
                 job, tries = waiting.pop()
-                heard, process = _start(job)
+                heard, process = _start(job, (ahead or {}).get(job.problem.slug))
                 running[heard] = process, job, tries - 1
             for ready in connection.wait(list(running)):
                 heard = next(one for one in running if one is ready)
@@ -101,20 +116,20 @@ def run_all(jobs: list[Job], at_once: int) -> Iterator[Stored]:
         _stop([process for process, _, _ in running.values()])
 
 
-def _start(job: Job) -> tuple[Connection, Judging]:
+def _start(job: Job, ahead: Ahead | None) -> tuple[Connection, Judging]:
     context = multiprocessing.get_context("fork")
     heard, says = context.Pipe(duplex=False)
-    process = context.Process(target=_judge, args=(job, says), daemon=False)
+    process = context.Process(target=_judge, args=(job, ahead, says), daemon=False)
     process.start()
     says.close()
     return heard, process
 
 
-def _judge(job: Job, says: Connection) -> None:
+def _judge(job: Job, ahead: Ahead | None, says: Connection) -> None:
     """The whole life of one judge."""
     die_with_parent()
     with contextlib.suppress(KeyboardInterrupt):  # whoever was stopped says so
-        says.send_bytes(msgspec.msgpack.encode(run(job)))
+        says.send_bytes(msgspec.msgpack.encode(run(job, ahead)))
 
 
 def _said(heard: Connection) -> Stored | None:
@@ -142,10 +157,10 @@ def _stop(left: list[Judging]) -> None:
         process.kill()
 
 
-def run(job: Job) -> Stored:
+def run(job: Job, ahead: Ahead | None = None) -> Stored:
     """Grade one submission and store the result whole, where there is a place for it."""
     for _ in range(TRIES):
-        result = _graded(job)
+        result = _graded(job, ahead)
         if not result.could_not_grade:
             break
     key = key_of(job.entry, job.problem, job.round, image_of(job.sandbox))
@@ -155,15 +170,16 @@ def run(job: Job) -> Stored:
     return stored
 
 
-def _graded(job: Job) -> Result:
+def _graded(job: Job, ahead: Ahead | None) -> Result:
     session = open_session(
         job.problem, job.entry.source, job.entry.origin, job.sandbox, job.round.device
     )
-    return grade(job.problem, session, _options(job), backend=job.sandbox)
+    return grade(job.problem, session, _options(job, ahead), backend=job.sandbox)
 
 
-def _options(job: Job) -> Options:
-    return Options(job.round.seed, BUDGETS[job.round.budget], device=job.round.device)
+def _options(job: Job, ahead: Ahead | None = None) -> Options:
+    budget = BUDGETS[job.round.budget]
+    return Options(job.round.seed, budget, device=job.round.device, ahead=ahead)
 
 
 def image_of(sandbox: Sandbox) -> str:

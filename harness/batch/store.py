@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import os
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from urllib.parse import quote
 import msgspec
 
 from harness.results import Result, WrongVersion, from_json, to_json
+from harness.whole_files import remove_unfinished, write_whole
 
 ROUND = "round.json"
 LOCK = ".lock"
@@ -65,6 +65,8 @@ class Store:
         handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for folder in (self.folder, self.results):
+                remove_unfinished(folder)
             yield
         except BlockingIOError:
             raise BusyFolder(f"another run is writing to {self.folder}") from None
@@ -78,7 +80,7 @@ class Store:
         except FileNotFoundError:
             drawn = secrets.randbits(48) if seed is None else seed
             known = Round(drawn, budget, backend, device)
-            write_whole(self.folder / ROUND, msgspec.json.encode(known))
+            write_whole(self.folder / ROUND, msgspec.json.encode(known), lasting=True)
         except msgspec.DecodeError as error:
             raise OtherRound(f"{self.folder / ROUND} cannot be read: {error}") from None
         wanted = Round(known.seed if seed is None else seed, budget, backend, device)
@@ -101,7 +103,7 @@ class Store:
         raw = msgspec.json.encode({"key": stored.key, "candidate": stored.candidate,
                                    "origin": stored.origin, "result": document})  # fmt: skip
         path = self.path(stored.candidate, stored.result.problem.slug)
-        write_whole(path, msgspec.json.format(raw, indent=2))
+        write_whole(path, msgspec.json.format(raw, indent=2), lasting=True)
 
     def all(self) -> list[Stored]:
         """Every readable result, by candidate and problem."""
@@ -145,21 +147,6 @@ def stored_in(raw: bytes) -> Stored:
         raise WrongVersion("not a result of a round") from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise WrongVersion(f"torn, or no result: {error}") from None
-
-
-def write_whole(target: Path, raw: bytes) -> None:
-    """Replace a file in one step; a torn one is never seen under its name."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as writing:
-            writing.write(raw)
-            writing.flush()
-            os.fsync(writing.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _in_words(known: Round) -> str:

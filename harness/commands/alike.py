@@ -41,9 +41,9 @@ def alike_command(ctx: click.Context, results: Path, blind: bool) -> None:
         raise click.UsageError(f"{error}\n  pip install 'harness[alike]'") from None
     from harness.batch.blind import BadKey
     from harness.batch.store import Store
-    from harness.commands.files import write_whole
     from harness.commands.shown import ALIKE, FILES, round_shown
     from harness.problems import all_problems
+    from harness.whole_files import write_whole
 
     try:
         shown = round_shown(Store(results), blind=blind)

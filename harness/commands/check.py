@@ -21,12 +21,12 @@ from harness.commands.common import (
     sandbox_named,
     wants_colour,
 )
-from harness.commands.files import write_whole
 from harness.commands.loop import slug_or_last
 from harness.problems import Problem
 from harness.render import terminal
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Result
 from harness.suite.printable import printable
+from harness.whole_files import write_whole
 
 if TYPE_CHECKING:
     from harness.judge.round import Options

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.commands.files import write_whole
 from harness.render.junit import junit
 from harness.render.summary import summary
 from harness.results import Result, to_json
+from harness.whole_files import write_whole
 
 
 def write_files(out: Path, results: list[Result], passed_over: list[str]) -> None:

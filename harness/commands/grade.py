@@ -141,12 +141,11 @@ def _todo(
 
 def _running(executor: str, todo: list[Job], jobs: int | None, device: str) -> Iterator[Stored]:
     """The results as they finish: nothing runs before the first is asked for."""
-    from harness.batch.run import run_all, warm
+    from harness.batch.run import draw_all_ahead, run_all
 
     if executor != "local":
         return _on_cluster(todo, jobs, executor if executor.startswith(RAY_ADDRESS) else "")
-    warm(list({job.problem.slug: job.problem for job in todo}.values()))
-    return run_all(todo, jobs or _at_once(device))
+    return run_all(todo, jobs or _at_once(device), ahead=draw_all_ahead(todo))
 
 
 def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Stored]:
@@ -159,14 +158,10 @@ def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Sto
 
 
 def _run(total: int, left: int, running: Iterator[Stored]) -> list[Stored]:
-    failed = []
-    with click.progressbar(length=total, label="grading", file=sys.stderr) as bar:
-        bar.update(total - left)
-        for stored in running:
-            bar.update(1)
-            if stored.result.could_not_grade:
-                failed.append(stored)
-    return failed
+    from harness.render.progress import told
+
+    kept = told(running, total, total - left, sys.stderr)
+    return [stored for stored in kept if stored.result.could_not_grade]
 
 
 def _at_once(device: str) -> int:

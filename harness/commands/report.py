@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.commands.common import COULD_NOT_GRADE, USAGE
-from harness.commands.files import write_whole
+from harness.whole_files import write_whole
 
 if TYPE_CHECKING:
     from harness.results import Result

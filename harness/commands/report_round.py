@@ -11,9 +11,9 @@ import click
 from harness.batch.blind import KEY, BadKey
 from harness.batch.store import Store, Stored
 from harness.commands.common import USAGE
-from harness.commands.files import write_whole
 from harness.commands.shown import FILES, RoundShown, document, round_shown, write_round
 from harness.suite.printable import printable
+from harness.whole_files import write_whole
 
 MANY = 200  # scorecards, which take a second or more
 

@@ -11,13 +11,13 @@ import msgspec
 from harness.batch.blind import hidden, labels, tells
 from harness.batch.overview import Overview, overview_of, to_json
 from harness.batch.store import Store, Stored
-from harness.commands.files import write_whole
 from harness.render.html import html
 from harness.render.junit import junit
 from harness.render.report import Audience
 from harness.render.round_page import SCORECARDS, round_page
 from harness.render.round_table import round_csv, round_lines
 from harness.results import Result
+from harness.whole_files import write_whole
 
 ALIKE = "alike.html"
 BLIND = "blind"

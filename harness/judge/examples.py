@@ -12,14 +12,24 @@ from typing import Any
 import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis.errors import Flaky, StopTest, UnsatisfiedAssumption
+from hypothesis.internal.entropy import deterministic_PRNG
 
 from harness.judge.budget import HANG_LIMIT_S, HANGS_A_CHECK, Budget
-from harness.remote.faults import CandidateFault, Kind, TimeSpent
+from harness.remote.faults import (
+    CandidateFault,
+    CannotAssess,
+    Kind,
+    OurFault,
+    SandboxLost,
+    TimeSpent,
+)
 from harness.suite.calls import Broke, Call, Record
 from harness.suite.candidate import Candidate
 from harness.suite.claims import Claim
 
+PREPARED = "harness_is_prepared"
 PASSES_THROUGH = (StopTest, UnsatisfiedAssumption)  # Hypothesis' own control flow
+Drawn = list[tuple[tuple[Any, ...], dict[str, Any]]]  # the arguments of a check, example by example
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,19 @@ class Examples:
         check.hypothesis.harness_inner = inner  # as the suite wrote it
         check.hypothesis.inner_test = self.around(inner)
         return check
+
+    def over(self, check: Any, drawn: Drawn) -> Callable[..., None]:
+        """A check on examples that were drawn ahead; it ends with the first that breaks."""
+        example = self.around(
+            getattr(check.hypothesis, "harness_inner", check.hypothesis.inner_test)
+        )
+
+        def all_of_them(candidate: Candidate) -> None:
+            for args, kwargs in drawn:
+                with deterministic_PRNG():  # as Hypothesis does
+                    example(*args, **kwargs | {"candidate": candidate})
+
+        return all_of_them
 
     def release(self, check: Any) -> None:
         """Let go of the answers: a suite may live on, and they are large."""
@@ -122,6 +145,9 @@ def _shown(error: Exception, record: Record) -> list[Call]:
 
 def run_examples(check: Any, claim: Claim, budget: Budget, seed: int) -> None:
     """Prepare a check for Hypothesis: its number of examples, its seed, no clock, no database."""
+    if hasattr(check, PREPARED):
+        return  # with this seed and budget, before this process was forked
+    setattr(check, PREPARED, True)
     phases = [Phase.explicit, Phase.generate]
     if budget.shrink:
         phases.append(Phase.shrink)
@@ -143,6 +169,28 @@ def run_examples(check: Any, claim: Claim, budget: Budget, seed: int) -> None:
 def _seed_of(check_id: str, seed: int) -> int:
     """Each check has its own stream, so that running one alone gives the same examples."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{check_id}".encode()).digest()[:8], "big")
+
+
+def is_unsettled(failed: BaseException | None) -> bool:
+    """Whether examples drawn ahead left it open how a check ends: Hypothesis has to run it."""
+    return isinstance(failed, (*PASSES_THROUGH, Exception)) and not isinstance(
+        failed, (OurFault, CannotAssess, TimeSpent, SandboxLost)
+    )
+
+
+Ended = tuple[BaseException | None, Examples]
+
+
+def settled(ahead: Ended, again: Ended) -> Ended:
+    """How a check ended that broke on examples drawn ahead: as Hypothesis ran it.
+
+    What the candidate broke once stays broken, also when it holds the second time.
+    """
+    failed, examples = again
+    broke = ahead[1].first
+    if failed is None and broke is not None and isinstance(broke.error, (Broke, CandidateFault)):
+        return Flaky("it broke, and held the second time"), ahead[1]
+    return failed, examples
 
 
 def is_nondeterministic(error: BaseException) -> bool:

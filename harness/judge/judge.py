@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
 from harness.judge.budget import REPLAY_LIMIT_S, Budget
-from harness.judge.examples import Examples, Failure, is_nondeterministic, run_examples
+from harness.judge.examples import (
+    Drawn,
+    Examples,
+    Failure,
+    is_nondeterministic,
+    is_unsettled,
+    run_examples,
+    settled,
+)
 from harness.judge.findings import bare, changed_argument, find, import_finding
 from harness.remote.faults import (
     CandidateFault,
@@ -39,6 +47,7 @@ class Judge:
         only: frozenset[str],
         first: tuple[str, ...] = (),
         call_limit_s: float,
+        drawn: Mapping[str, Drawn] = {},
         tell: Callable[[Check], None],
     ) -> None:
         self.checks: list[Check] = []
@@ -53,6 +62,7 @@ class Judge:
         self._only = only
         self._first = first
         self._call_limit_s = call_limit_s
+        self._drawn = drawn
         self._tell = tell
         self._until = time.monotonic() + budget.run_s
         self._changed: tuple[Candidate, Failure] | None = None
@@ -83,6 +93,10 @@ class Judge:
         claim: Claim = getattr(item.obj, ATTRIBUTE)
         if not self.known_to_import and self.our_fault is None:
             self._import()
+        self._fresh_candidate(item, claim)
+        return (yield)
+
+    def _fresh_candidate(self, item: pytest.Function, claim: Claim) -> None:
         self._session.forget_process()
         self.candidate = Candidate(
             self._session,
@@ -91,7 +105,6 @@ class Judge:
             until=self._until,
             strict_arguments=claim.arguments,
         )
-        return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Any:
@@ -103,12 +116,23 @@ class Judge:
         failed: BaseException | None = None
         inner = pyfuncitem.obj
         runs = not reason and self.import_fault is None
-        pyfuncitem.obj = examples.around_check(inner) if runs else lambda **_: None
+        drawn = self._drawn.get(claim.id) if runs else None
+        if drawn is not None:
+            pyfuncitem.obj = examples.over(inner, drawn)
+        else:
+            pyfuncitem.obj = examples.around_check(inner) if runs else lambda **_: None
         self._session.forgives_a_loss = True
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
             failed = error
+        if drawn is not None and is_unsettled(failed):
+            self._until += time.monotonic() - started  # as if nothing had been run ahead
+            self._fresh_candidate(pyfuncitem, claim)
+            again = Examples(self.candidate, claim, self._budget, self._until)
+            failed, examples = settled(
+                (failed, examples), (_again(again.around_check(inner), self.candidate), again)
+            )
         self._session.forgives_a_loss = False
         if isinstance(failed, SandboxLost) and examples.first is None:  # what broke stays so
             examples = Examples(self.candidate, claim, self._budget, self._until)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.judge.budget import QUICK, Budget
 from harness.problems import Problem
@@ -14,18 +15,25 @@ from harness.remote.faults import OurFault
 from harness.remote.session import Session
 from harness.results import Check
 
+if TYPE_CHECKING:
+    from harness.judge.ahead import Ahead
+
 PRACTICE_SEED = 20_26
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to grade. `only` names checks, empty means all; `first` those to run first."""
+    """How to grade. `only` names checks, empty means all; `first` those to run first.
+
+    `ahead` holds examples drawn for this seed and budget in the process this one was forked from.
+    """
 
     seed: int = PRACTICE_SEED
     budget: Budget = QUICK
     only: frozenset[str] = frozenset()
     first: tuple[str, ...] = ()
     device: str = "cpu"
+    ahead: Ahead | None = None
 
 
 class NoSuchCheck(Exception):
@@ -52,9 +60,7 @@ def run_suite(
 ) -> Run:
     """Run the checks that `options` names; told as they end, but for those out of time."""
     started = time.monotonic()
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the user's plugins are not part of a grade
-    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
-        os.environ.pop(name, None)  # nor are their options
+    _without_the_users_plugins()
     import pytest
 
     from harness.judge.apart import kept_to_the_seed
@@ -67,9 +73,31 @@ def run_suite(
         only=options.only,
         first=options.first,
         call_limit_s=problem.call_limit_s,
+        drawn=options.ahead.take() if options.ahead else {},
         tell=lambda check: None if check.id in judge.out_of_time else tell(check),
     )
-    arguments = [
+    crashes = _Collection()
+    try:
+        with kept_to_the_seed():
+            code = pytest.main(pytest_arguments(problem), plugins=[_Named(judge), crashes])
+    finally:
+        _forget(problem)
+    if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
+        raise KeyboardInterrupt
+    missing = sorted(options.only - set(judge.known))
+    if missing and judge.known:
+        raise NoSuchCheck(missing, judge.known)
+    checks = judge.conclude()
+    our_fault = judge.our_fault
+    if crashes.reasons:
+        our_fault = OurFault(f"the suite cannot be run: {crashes.reasons[0]}")
+    return Run(checks, our_fault, frozenset(judge.out_of_time), time.monotonic() - started)
+
+
+def pytest_arguments(problem: Problem) -> list[str]:
+    """pytest on a suite, with nothing of the user's and nothing printed."""
+    _without_the_users_plugins()
+    return [
         str(problem.suite),
         "-c",
         os.devnull,
@@ -89,22 +117,12 @@ def run_suite(
         "-p",
         "harness.judge.plugin",
     ]
-    crashes = _Collection()
-    try:
-        with kept_to_the_seed():
-            code = pytest.main(arguments, plugins=[_Named(judge), crashes])
-    finally:
-        _forget(problem)
-    if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
-        raise KeyboardInterrupt
-    missing = sorted(options.only - set(judge.known))
-    if missing and judge.known:
-        raise NoSuchCheck(missing, judge.known)
-    checks = judge.conclude()
-    our_fault = judge.our_fault
-    if crashes.reasons:
-        our_fault = OurFault(f"the suite cannot be run: {crashes.reasons[0]}")
-    return Run(checks, our_fault, frozenset(judge.out_of_time), time.monotonic() - started)
+
+
+def _without_the_users_plugins() -> None:
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the user's plugins are not part of a grade
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(name, None)  # nor are their options
 
 
 def _forget(problem: Problem) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.batch.store import Store, Stored
+import pytest
+
+from harness.batch.store import BusyFolder, Store, Stored
 from tests.results_made import held, result_of
 
 
@@ -30,3 +32,17 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_there(tmp_path: Path) -> N
         "other.json": "a result of version 2; this harness reads version 1",
         "torn.json": "torn, or no result: Input data was truncated",
     }
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_run_and_a_second_run_is_refused(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path)
+    store.results.mkdir()
+    left = [tmp_path / ".new-1", store.results / ".new-2"]
+    for path in left:
+        path.write_bytes(b"half")
+    with store.locked():
+        assert [path for path in left if path.exists()] == []
+        with pytest.raises(BusyFolder), store.locked():
+            pass

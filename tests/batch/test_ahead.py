@@ -1,0 +1,110 @@
+"""Examples drawn once a round change no result: it is the one that `harness check` gives."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from harness.batch.entries import Entry
+from harness.batch.run import Job, draw_all_ahead, run_all
+from harness.batch.store import Round
+from harness.problems import Problem, find_problem
+from harness.results import to_json
+from harness.sandbox.local import LocalSandbox
+from tests.test_determinism import comparable
+
+PACK = Path(__file__).parents[1] / "hostile" / "pack"
+RIGHT = (PACK / "solutions" / "tally" / "reference.py").read_text()
+SUBMISSIONS = {
+    "right": RIGHT,
+    "wrong": RIGHT.replace("sum(numbers)", "sum(numbers) - (len(numbers) > 2)"),
+    "raises": RIGHT.replace("sum(numbers)", "sum(numbers) // (len(numbers) < 3)"),
+    "dies": RIGHT.replace("sum(numbers)", "sum(numbers) if len(numbers) < 3 else exit(3)"),
+    "broken": "def total(:\n",
+}
+GIVES_WAY = """\
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from harness.suite import behaviour, edge, equal, invariant
+
+
+@invariant("R1", why="w", ask="a")
+@given(st.integers(0, 99))
+def test_some_are_assumed_away(candidate, by):
+    \"\"\"some are assumed away\"\"\"
+    assume(by % 3)
+    equal(candidate.Counter(3).up(by), 3 + by)
+
+
+@behaviour("R1", why="w", ask="a")
+@given(st.data())
+def test_some_are_drawn_later(candidate, data):
+    \"\"\"some are drawn later\"\"\"
+    start = data.draw(st.integers(0, 9))
+    equal(candidate.Counter(start).up(data.draw(st.integers(0, start))) >= start, True)
+
+
+@edge("R2", why="w", ask="a")
+@given(st.lists(st.integers(0, 9)))
+def test_what_is_drawn_is_used_up(candidate, numbers):
+    \"\"\"what is drawn is used up\"\"\"
+    wanted = sum(numbers)
+    counter = candidate.Counter(0)
+    while numbers:
+        counter.up(numbers.pop())
+    equal(counter.up(0), wanted)
+"""
+
+
+def graded(problem: Problem, sources: dict[str, str], *, ahead: bool) -> dict[str, str]:
+    """The results without times, by candidate."""
+    settings, box = Round(7, "quick", "local", "cpu"), LocalSandbox()
+    jobs = [
+        Job(Entry(name, problem.slug, "a.py", source.encode()), problem, settings, box, None)
+        for name, source in sources.items()
+    ]
+    drawn = draw_all_ahead(jobs) if ahead else None
+    return {
+        stored.candidate: comparable(json.loads(to_json(stored.result)))
+        for stored in run_all(jobs, 2, ahead=drawn)
+    }
+
+
+def test_results_are_those_of_a_check_in_any_order() -> None:
+    problem = find_problem(PACK, "tally")
+    names = list(SUBMISSIONS)
+    random.Random(3).shuffle(names)
+    shuffled = {name: SUBMISSIONS[name] for name in names}
+    plain = graded(problem, SUBMISSIONS, ahead=False)
+    assert plain.keys() == SUBMISSIONS.keys()
+    assert graded(problem, shuffled, ahead=True) == plain
+
+
+@pytest.mark.parametrize("mistake", ["count += by", "count += by + (by > 8)"])
+def test_checks_that_look_at_their_candidate_first_are_left_to_hypothesis(
+    tmp_path: Path, mistake: str
+) -> None:
+    from tests.packs import REFERENCE, make_pack
+
+    pack = make_pack(tmp_path)
+    (pack / "graders" / "counter.py").write_text(GIVES_WAY)
+    problem = find_problem(pack, "counter")
+    sources = {"ada": REFERENCE.replace("count += by", mistake)}
+    plain = graded(problem, sources, ahead=False)
+    assert graded(problem, sources, ahead=True) == plain
+
+
+def test_what_breaks_once_and_holds_the_second_time_is_broken(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    once = RIGHT.replace(
+        "sum(numbers)",
+        f"sum(numbers) + (len(numbers) > 2 and (lambda p: not p.exists() and not p.touch())"
+        f"(__import__('pathlib').Path({str(flag)!r})))",
+    )
+    [result] = graded(find_problem(PACK, "tally"), {"ada": once}, ahead=True).values()
+    broken = [check["id"] for check in json.loads(result)["checks"] if check["status"] == "broke"]
+    assert broken == ["total-is-the-sum"]
