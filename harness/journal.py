@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -87,10 +87,15 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def update(folder: Path, slug: str, **changes: object) -> bool:
     """Change a problem's attempt and make it the last one; False where it cannot be written."""
+    return _change(folder, slug, lambda attempt: msgspec.structs.replace(attempt, **changes))
+
+
+def _change(folder: Path, slug: str, change: Callable[[Attempt], Attempt]) -> bool:
+    """Change an attempt as it stands under the lock: what another shell noted meanwhile stays."""
     try:
         with _locked(folder):
             journal = read(folder)
-            changed = msgspec.structs.replace(journal.attempt(slug), **changes)
+            changed = change(journal.attempt(slug))
             write_whole(folder / NAME, msgspec.json.encode(journal.with_attempt(slug, changed)))
     except OSError:
         return False
@@ -108,9 +113,13 @@ def note_result(folder: Path, slug: str, file: str, result: Result, now: float) 
         for c in result.checks
         if c.finding is not None
     ]
-    before = read(folder).attempt(slug)
-    checks = [*before.checks, Checked(now, ids[HELD], ids[BROKE])][-MOST_CHECKS:]
-    return update(folder, slug, file=file, checks=checks, cases=cases)
+    checked = Checked(now, ids[HELD], ids[BROKE])
+
+    def noted(attempt: Attempt) -> Attempt:
+        checks = [*attempt.checks, checked][-MOST_CHECKS:]
+        return msgspec.structs.replace(attempt, file=file, checks=checks, cases=cases)
+
+    return _change(folder, slug, noted)
 
 
 def with_sitting(folder: Path, result: Result, now: float) -> Result:

@@ -90,7 +90,7 @@ def test_a_wrong_answer_on_github(branch, tmp_path):
     assert token == f"::{first.removeprefix('::stop-commands::')}::"
     assert error_one == (
         "::error file=ada/counter.py,line=5,title=broke[nothing-added-changes-nothing]::"
-        "nothing added changes nothing (R1)%0Awanted  3%0Agot     4"
+        "nothing added changes nothing (R1)%0Awanted 3%0Agot 4"
     )
     assert error_two.startswith("::error file=ada/counter.py,line=5,title=broke[it-adds]::")
     text = page.read_text(encoding="utf-8")
@@ -116,7 +116,7 @@ def test_findings_elsewhere_are_lines_as_compilers_write_them(branch):
     done = ci(branch)
     assert done.stdout.splitlines()[1] == (
         "counter.py:5: error: broke[nothing-added-changes-nothing]: "
-        "nothing added changes nothing (R1); wanted  3; got     4"
+        "nothing added changes nothing (R1); wanted 3; got 4"
     )
 
 

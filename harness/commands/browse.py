@@ -10,6 +10,7 @@ import click
 from harness import journal
 from harness.commands.common import pack_of, problem_of
 from harness.problems import BadPack, all_problems
+from harness.render.wrapped import wrapped
 
 
 @click.command("list", short_help="The problems there are.")
@@ -20,12 +21,13 @@ def list_command(ctx: click.Context) -> None:
         problems = all_problems(pack_of(ctx))
     except BadPack as error:
         raise click.UsageError(str(error)) from None
+    longest = max((len(problem.slug) for problem in problems), default=0)
     topic = None
     for problem in problems:
         if problem.topic != topic:
             click.echo(("\n" if topic else "") + problem.topic)
             topic = problem.topic
-        click.echo(f"  {problem.slug:<30} {problem.minutes:>3} min  {problem.title}")
+        click.echo(f"  {problem.slug:<{longest}} {problem.minutes:>3} min  {problem.title}")
     click.echo("\nNext: harness show SLUG")
 
 
@@ -35,7 +37,7 @@ def list_command(ctx: click.Context) -> None:
 def show_command(ctx: click.Context, slug: str) -> None:
     """A problem's statement, as the candidate reads it."""
     problem = problem_of(ctx, slug)
-    click.echo(problem.statement.read_text(encoding="utf-8"), nl=False)
+    click.echo(wrapped(problem.statement.read_text(encoding="utf-8")), nl=False)
     click.echo(f"\nNext: harness start {problem.slug}")
 
 

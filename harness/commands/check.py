@@ -132,7 +132,7 @@ def check_command(
         say(terminal.footer(result))
     if result.own_tests is not None:
         say(terminal.own_tests(result.own_tests))
-    say(terminal.summary(result, next_command=_next(problem, result, file)))
+    say(terminal.summary(result, next_command=_next(problem, result, file, json_path)))
     if file is None:
         journal.note_result(Path(), problem.slug, str(path), result, time.time())
         result = journal.with_sitting(Path(), result, time.time())
@@ -232,7 +232,9 @@ def exit_code(result: Result) -> int:
     return ALL_HELD if expected else COULD_NOT_GRADE
 
 
-def _next(problem: Problem, result: Result, file: str | None) -> str:
+def _next(problem: Problem, result: Result, file: str | None, json_path: str | None) -> str:
+    if json_path and json_path != "-":
+        return f"harness report {printable(shlex.quote(json_path))}"
     broken = [check for check in result.checks if check.status == BROKE]
     if broken:
         heaviest = min(broken, key=lambda check: terminal.KINDS.index(check.kind))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 
 from harness import journal
 from harness.commands.common import problem_of
+from harness.render.wrapped import WIDTH, wrapped
 
 HINT = re.compile(r"^## \d+.*\n", re.MULTILINE)
 
@@ -34,9 +36,11 @@ def hint_command(ctx: click.Context, slug: str | None) -> None:
     if not hints:
         click.echo(f"{problem.slug} has no hints.")
     elif given >= len(hints):
-        click.echo(f"All {len(hints)} hints were given. The last one:\n\n{hints[-1]}")
+        click.echo(
+            f"All {len(hints)} hints were given. The last one:\n\n{wrapped(hints[-1])}", nl=False
+        )
     else:
-        click.echo(f"Hint {given + 1} of {len(hints)}\n\n{hints[given]}")
+        click.echo(f"Hint {given + 1} of {len(hints)}\n\n{wrapped(hints[given])}", nl=False)
         journal.update(Path(), problem.slug, hints=given + 1)
     click.echo(f"\nNext: harness check {problem.slug}")
 
@@ -86,10 +90,11 @@ def replay_command(ctx: click.Context, check: str, slug: str | None, out: str | 
 
     \b
     Example:
-      harness replay a-copy-needs-a-free-block && python replay_paged_allocator.py
+      harness replay the-copy-needs-a-free-block && python replay_paged_allocator.py
     """
     from harness.render.standalone import standalone
     from harness.suite.claims import identify
+    from harness.suite.printable import printable
 
     problem = problem_of(ctx, slug_or_last(slug))
     attempt = journal.read(Path()).attempt(problem.slug)
@@ -105,5 +110,7 @@ def replay_command(ctx: click.Context, check: str, slug: str | None, out: str | 
         target.write_text(standalone(cases[wanted], problem.slug, attempt.file), encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{target} cannot be written: {error.strerror}") from None
-    click.echo(f"{target} is ready: {cases[wanted].wanted}")
+    click.echo(
+        textwrap.fill(f"{target} is ready. Wanted: {printable(cases[wanted].wanted)}", WIDTH)
+    )
     click.echo(f"Next: python {target}")

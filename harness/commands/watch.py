@@ -13,11 +13,14 @@ from harness.commands.common import ALL_HELD, problem_of, sandbox_named, wants_c
 from harness.commands.loop import slug_or_last
 from harness.render import terminal
 from harness.results import BROKE, HELD, Check, Result
+from harness.stopped import is_a_stop
 
 if TYPE_CHECKING:
     from harness.problems import Problem
     from harness.remote.session import Session
     from harness.sandbox.base import Sandbox
+
+LOOK_MS = 200  # between looks for a save
 
 
 @click.command("watch", short_help="Check again at every save.")
@@ -41,9 +44,21 @@ def watch_command(ctx: click.Context, slug: str | None, file: str | None) -> Non
     session = open_session(problem, b"", str(path), sandbox)
     broken: list[str] = []
     try:
+        saves = watch(
+            path.parent,
+            watch_filter=lambda _, name: name == str(path),
+            yield_on_timeout=True,
+            rust_timeout=LOOK_MS,
+        )
+        next(saves)  # it looks from now on: a save during the first check is not missed
         broken = _once(problem, session, sandbox, path, broken)
-        for _ in watch(path.parent, watch_filter=lambda _, name: name == str(path)):
-            broken = _once(problem, session, sandbox, path, broken)
+        for saved in saves:
+            if saved:
+                broken = _once(problem, session, sandbox, path, broken)
+    except BaseException as error:
+        if not is_a_stop(error):
+            raise
+        click.echo("\nno longer watching; harness status shows how it stands")
     finally:
         session.close()
     ctx.exit(ALL_HELD)

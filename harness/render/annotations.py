@@ -38,7 +38,7 @@ def _annotation(check: Check, result: Result) -> Annotation:
     line, answers = 1, ""
     if finding is not None:
         line = start_line(source, calls=finding.calls, line=finding.line)
-        answers = f"\nwanted  {finding.wanted}\ngot     {finding.got}"
+        answers = f"\nwanted {finding.wanted}\ngot {finding.got}"
     return Annotation(
         path=result.submission.path,
         line=line,
