@@ -56,8 +56,8 @@ Next: harness explain tally total-is-the-sum
 """
 LIST = """\
 Hostile answers
-  tally                            1 min  Tally
-  twice                            1 min  Twice
+  tally   1 min  Tally
+  twice   1 min  Twice
 
 Next: harness show SLUG
 """
