@@ -93,8 +93,8 @@ def _connected(address: str) -> Any:
         ray.init(address=address or "auto", **quiet)
     except (ConnectionError, RuntimeError, ValueError) as error:
         if named:
-            first = str(error).partition("\n")[0]
-            raise NoCluster(f"no cluster at {named}: {first}\n  see docs/cluster.md") from None
+            last = str(error).strip().rpartition("\n")[2]  # of a traceback, where there is one
+            raise NoCluster(f"no cluster at {named}: {last}\n  see docs/cluster.md") from None
         ray.init("local", include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
     finally:
         signal.signal(signal.SIGTERM, ours)

@@ -42,6 +42,7 @@ SUBMISSIONS = {
 def cluster() -> Iterator[Cluster]:
     """A head with one core and a door for clients; a test adds nodes to it."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S"] = "110"  # a busy machine starts slowly
     doors = {"include_dashboard": False, "ray_client_server_port": free_port()}
     made = Cluster(initialize_head=True, head_node_args=NODE | doors)
     yield made
