@@ -73,7 +73,8 @@ class Direct(Candidate):
                 call.error = Where(type(error).__name__, bases, str(error), 0, "")
                 continue
             self._results[call.id] = value
-            call.value = value if isinstance(value, PLAIN) else Object(call.id, "object")
+            is_plain = isinstance(value, PLAIN) or hasattr(value, "untyped_storage")
+            call.value = value if is_plain else Object(call.id, "object")
             if isinstance(value, list):
                 call.value = list(value)
 
@@ -81,7 +82,14 @@ class Direct(Candidate):
         target = self._module if call.target is None else self._results[call.target.id]
         if call.op == "read":
             return getattr(target, call.name)
-        return getattr(target, call.name)(*call.args, **call.kwargs)
+        args = [self._held(value) for value in call.args]
+        kwargs = {name: self._held(value) for name, value in call.kwargs.items()}
+        return getattr(target, call.name)(*args, **kwargs)
+
+    def _held(self, value: Any) -> Any:
+        """An argument; a reply stands for what its call gave."""
+        asked = getattr(value, "asked", None)
+        return self._results[asked.id] if isinstance(asked, Call) else value
 
 
 def _name(base: type) -> str:

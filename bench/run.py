@@ -14,9 +14,9 @@ SLUG = "paged_allocator"
 FILE = f"solutions/{SLUG}/reference.py"
 ROUNDS = 5
 PLAIN = [
-    sys.executable, "-m", "pytest", "-q", "-p", "bench.in_process", "-p", "no:cacheprovider",
-    "-c", "/dev/null", "--rootdir", ".", "--import-mode=importlib", f"graders/{SLUG}.py",
-    "--file", FILE,
+    sys.executable, "-m", "pytest", "-q", "-p", "no:harness", "-p", "bench.in_process",
+    "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", ".", "--import-mode=importlib",
+    f"graders/{SLUG}.py", "--file", FILE,
 ]  # fmt: skip
 CHECK = [sys.executable, "-m", "harness", "check", SLUG, FILE, "--brief"]
 

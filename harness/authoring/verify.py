@@ -151,6 +151,8 @@ def run_all(todo: list[Job], workers: int) -> Iterator[tuple[Job, Complaint | No
         # die with that thread, holding the pool's lock: so a new pool replaces them.
         with context.Pool(workers, die_with_parent) as pool:
             yield from pool.imap_unordered(run, batch)
+            pool.close()
+            pool.join()  # ended by themselves: one that is killed may hold the pool's lock
 
 
 def run(job: Job) -> tuple[Job, Complaint | None]:
