@@ -286,6 +286,33 @@ def test_a_query_sees_the_keys_up_to_its_own_position(candidate, sequence):
     check_chunks(candidate, sequence, coarse=True)
 
 
+LONG_PAST = 10_000  # above the windows that models have, and no power of two
+
+
+@behaviour(
+    "R3",
+    why="The first tokens are the instructions. A window or a tile that is lost on the way drops "
+    "them in long conversations alone, which no short test has.",
+    ask="What in this code depends on how long the past is?",
+    examples=0.1,
+)
+@example(0)
+@given(st.integers(0, LONG_PAST - 1))
+def test_a_long_past_is_seen_whole(candidate, position):
+    """of a past of 10,000 tokens every one is seen"""
+    past = made(f"(torch.arange({LONG_PAST}) == {position}).float().reshape(1, 1, {LONG_PAST}, 1)")
+    q, new = made("torch.full((1, 1, 2, 1), 40.0)"), made("torch.zeros(1, 1, 2, 1)")
+    program = candidate.program()
+    cache = program.KVCache(1, 1, LONG_PAST + 2, 1)
+    cache.update(past, past)
+    reply = program.attention(q, new, new, cache)
+    program.run()
+    assert cache.value is not None
+    out = tensor(reply.value, shape=q.shape, dtype=torch.float32, what="an output", at=reply)
+    what = f"the value of token {position}, whose key alone the queries ask for"
+    close(out, torch.ones(q.shape), COARSE, what=what, at=reply)
+
+
 @invariant(
     "R5",
     why="A server cuts prompts to fit its token budget, differently at every load. If the cut "

@@ -448,10 +448,13 @@ def test_equal_rows_accept_every_draft_token(candidate, batch):
     accepted_everywhere(candidate, many(1024, *tensors((same,))))
     rare = torch.tensor([[[2.0**-30, 1.0]]])  # no constant added to q is small beside this
     accepted_everywhere(candidate, many(4096, torch.tensor([[0]]), rare, rare.expand(1, 2, 2)))
+    even = torch.tensor([[[0.5, 0.5]]])
+    highest = many(4096, torch.tensor([[0]]), even, even.expand(1, 2, 2))
+    accepted_everywhere(candidate, highest, ONE_SEED)
 
 
-def accepted_everywhere(candidate: Any, arguments: list[torch.Tensor]) -> None:
-    answer = verified(candidate, arguments)
+def accepted_everywhere(candidate: Any, arguments: list[torch.Tensor], seed: int = 0) -> None:
+    answer = verified(candidate, arguments, seed)
     rows, steps = arguments[0].shape
     short = answer.num_accepted[answer.num_accepted != steps]
     if len(short):
