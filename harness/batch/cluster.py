@@ -20,8 +20,8 @@ import msgspec
 
 from harness.batch.node import KeeperLost, carry_out
 from harness.batch.orders import INSTALL, failed, order_of
-from harness.batch.run import Job
-from harness.batch.store import Store, Stored
+from harness.batch.run import Job, kept
+from harness.batch.store import Stored
 from harness.judge.round import spec_for
 from harness.suite.printable import printable
 
@@ -53,7 +53,7 @@ def run_all_on(jobs: list[Job], at_once: int | None, *, address: str) -> Iterato
                 running[_task(ray, job).remote(msgspec.msgpack.encode(order_of(job)))] = job
             for ready in ray.wait(list(running))[0]:
                 job = running.pop(ready)
-                yield _stored(job, _answer(ray, job, ready))
+                yield kept(job, _answer(ray, job, ready))
     finally:
         ray.shutdown()  # ends what still runs for us, there as well
         said.close()
@@ -158,9 +158,3 @@ def _failed_task(job: Job, error: Any) -> Stored:
     if isinstance(cause, ImportError):
         return failed(job, f"the node has another harness, or none: {cause}", INSTALL)
     return failed(job, f"the task failed: {type(cause).__name__}: {cause}", AGAIN)
-
-
-def _stored(job: Job, stored: Stored) -> Stored:
-    if job.folder is not None and not stored.result.could_not_grade:
-        Store(job.folder).put(stored)
-    return stored

@@ -142,7 +142,11 @@ def _said(heard: Connection) -> Stored | None:
 
 
 def _lost(job: Job, exit_code: int | None) -> Stored:
-    fault = OurFault(f"the judge was ended ({exit_code}), {TRIES} times", "harness doctor")
+    return _not_graded(job, f"the judge was ended ({exit_code}), {TRIES} times", "harness doctor")
+
+
+def _not_graded(job: Job, reason: str, remedy: str) -> Stored:
+    fault = OurFault(reason, remedy)
     submission = Submission(job.problem.slug, job.entry.source, job.entry.origin)
     result = not_graded(job.problem, submission, _options(job), job.sandbox, fault)
     return Stored("", job.entry.candidate, job.entry.origin, result)
@@ -164,9 +168,17 @@ def run(job: Job, ahead: Ahead | None = None) -> Stored:
         if not result.could_not_grade:
             break
     key = key_of(job.entry, job.problem, job.round, image_of(job.sandbox))
-    stored = Stored(key, job.entry.candidate, job.entry.origin, result)
-    if job.folder is not None and not result.could_not_grade:
+    return kept(job, Stored(key, job.entry.candidate, job.entry.origin, result))
+
+
+def kept(job: Job, stored: Stored) -> Stored:
+    """What was stored, where there is a place for it; a result that is lost is not graded."""
+    if job.folder is None or stored.result.could_not_grade:
+        return stored
+    try:
         Store(job.folder).put(stored)
+    except OSError as error:
+        return _not_graded(job, f"the result cannot be kept: {error.strerror}", "df -h")
     return stored
 
 

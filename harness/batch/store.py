@@ -51,6 +51,10 @@ class OtherRound(Exception):
     """The folder holds a round of other settings."""
 
 
+class NoPlace(Exception):
+    """The folder cannot be written to."""
+
+
 class Store:
     """A folder of results."""
 
@@ -61,8 +65,9 @@ class Store:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep the folder for one run; raise `BusyFolder` when another has it."""
-        self.results.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        with self._written():
+            self.results.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for folder in (self.folder, self.results):
@@ -80,13 +85,21 @@ class Store:
         except FileNotFoundError:
             drawn = secrets.randbits(48) if seed is None else seed
             known = Round(drawn, budget, backend, device)
-            write_whole(self.folder / ROUND, msgspec.json.encode(known), lasting=True)
+            with self._written():
+                write_whole(self.folder / ROUND, msgspec.json.encode(known), lasting=True)
         except msgspec.DecodeError as error:
             raise OtherRound(f"{self.folder / ROUND} cannot be read: {error}") from None
         wanted = Round(known.seed if seed is None else seed, budget, backend, device)
         if wanted != known:
             raise OtherRound(f"{self.folder} holds a round with {_in_words(known)}")
         return known
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise NoPlace(f"{self.folder} cannot be written to: {error.strerror}") from None
 
     def path(self, candidate: str, slug: str) -> Path:
         """Where a result lies."""

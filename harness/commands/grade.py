@@ -63,7 +63,7 @@ def grade_command(
       harness grade take-homes --out results
       harness grade repository --branches "take-home/*" --out results
     """
-    from harness.batch.store import BusyFolder, OtherRound, Store
+    from harness.batch.store import BusyFolder, NoPlace, OtherRound, Store
     from harness.commands.report_round import say_round
 
     if executor not in ("local", "ray") and not executor.startswith(RAY_ADDRESS):
@@ -80,7 +80,7 @@ def grade_command(
             todo = _todo(store, entries, problems, settings, sandbox_named(backend))
             running = _running(executor, todo, jobs, device) if todo else iter(())
             failed = _run(len(entries), len(todo), running)
-    except (BusyFolder, OtherRound) as error:
+    except (BusyFolder, NoPlace, OtherRound) as error:
         raise click.UsageError(f"{error}\n  name another folder with --out") from None
     index = say_round(store, failed, [(entry.candidate, entry.slug) for entry in entries], blind)
     click.echo(f"{len(entries) - len(failed)} of {len(entries)} graded. Seed {settings.seed}.")

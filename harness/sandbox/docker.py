@@ -57,6 +57,14 @@ class DockerSandbox:
         runtime = self._runtime or "runc"
         return f"Docker container ({runtime}, {self._image}): no network, read-only, no privileges"
 
+    @property
+    def image(self) -> str:
+        """The image by its digest, the same one for every start; "" while no engine says it."""
+        if not self._digest:
+            with contextlib.suppress(CannotStart):
+                self._look()
+        return self._digest
+
     def sweep(self) -> int:
         """Remove the containers of judges on this machine that are dead; how many there were."""
         client = engine.connect(self._version or "auto")
