@@ -1092,7 +1092,7 @@ def _pool_of(candidate: Candidate, size: int) -> Any:
     """A plan of calls on a pool of `size` blocks in which blocks have come and gone."""
     setup = candidate.program(echo=False)
     pool = setup.PagedAllocator(size, 2)
-    pool.allocate("filler", size)
+    pool.allocate("filler", size // 4)
     for position in range(8):
         pool.allocate(f"old{position}", 40)
     pool.free("old3")
@@ -1110,6 +1110,8 @@ def _pool_of(candidate: Candidate, size: int) -> Any:
             again.ref_count(position)
             again.read("num_free_blocks")
             again.free(seq + "f")
+            again.allocate("long", 50)  # the cost of one block shows when many are taken
+            again.free("long")
         for position in range(REPEATS - 1):
             again.free(f"s{position}")
         return again.free(f"s{REPEATS - 1}")
@@ -1139,6 +1141,8 @@ def test_work_does_not_grow_with_the_pool(candidate):
             "a.ref_count(0)",
             "a.num_free_blocks",
             "a.free('f')",
+            "a.allocate('long', 50)",
+            "a.free('long')",
             "a.free('s')",
         ],
     )
