@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 from typing import Any
 
@@ -17,6 +18,7 @@ def on_signals(handler: Any) -> None:
     for name in SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), handler)
+    sys.unraisablehook = _tried_again
 
 
 def stop(_: int, frame: FrameType | None) -> None:
@@ -30,6 +32,14 @@ def stop(_: int, frame: FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         return
     raise KeyboardInterrupt
+
+
+def _tried_again(dropped: sys.UnraisableHookArgs) -> None:
+    """A stop that Python dropped in a callback that is not named here comes again."""
+    if isinstance(dropped.exc_value, KeyboardInterrupt) and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 def is_a_stop(error: BaseException | None) -> bool:

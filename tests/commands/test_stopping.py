@@ -83,3 +83,23 @@ def test_a_judge_that_is_killed_leaves_nothing_after_the_next_start(
     while any(left_of(pid, tmp_path) for pid in killed) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert [left_of(pid, tmp_path) for pid in killed] == [[]] * len(killed)
+
+
+def test_a_stop_inside_of_any_callback_of_pythons_is_not_lost() -> None:
+    program = (
+        "import os, signal, time, weakref\n"
+        "from harness.stopped import on_signals, stop\n"
+        "on_signals(stop)\n"
+        "class Thing: pass\n"
+        "thing = Thing()\n"
+        "kept = weakref.ref(thing, lambda _: [os.kill(os.getpid(), signal.SIGTERM), 1])\n"
+        "try:\n"
+        "    del thing\n"
+        "    time.sleep(20)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
