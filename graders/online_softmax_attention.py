@@ -17,6 +17,7 @@ from harness.suite.dense_attention import Dense, dense_attention
 from harness.suite.grids import GRID, grids
 from harness.suite.layouts import expanded, sliced, transposed
 from harness.suite.memory import bytes_a_pair
+from harness.suite.pictures import grid
 from harness.suite.tensors import made
 from harness.suite.tolerance import close, tensor
 
@@ -25,6 +26,7 @@ FLOATS = (torch.float32, *HALVES)
 DEFAULT_BLOCK = 128
 ALL = 0  # as a block size: one block of all keys
 ZERO = torch.zeros(1)  # queries of it: all scores are equal
+MOST_LOOKED_AT = 64  # queries or keys: a larger mask is no picture
 POSITIVE = torch.tensor([1.0, 2.0, 0.5])
 
 
@@ -126,6 +128,36 @@ def ask(candidate: Any, inputs: Inputs) -> tuple[Reply, Dense]:
     reply = inputs.call(program)
     program.run()
     return reply, inputs.answer()
+
+
+def ask_and_look(candidate: Any, inputs: Inputs) -> tuple[Reply, Reply, Dense]:
+    """The same, and a look with values that tell which keys each query averages."""
+    candidate.begin_example()
+    program = candidate.program()
+    reply = inputs.call(program)
+    queries, keys = inputs.q.shape[2], inputs.k.shape[2]
+    with program.probing():
+        one_hot = torch.eye(keys)[None, None]
+        zeros = [torch.zeros(1, 1, n, keys) for n in (queries, keys)]
+        seen = replace(inputs, q=zeros[0], k=zeros[1], v=one_hot).call(program)
+    program.run()
+    return reply, seen, inputs.answer()
+
+
+def mask_seen(seen: Reply, inputs: Inputs) -> dict[str, Any] | None:
+    """The mask as a picture, when the look tells one that is not the one wanted."""
+    queries, keys = inputs.q.shape[2], inputs.k.shape[2]
+    if seen.asked.failed() is not None or max(queries, keys) > MOST_LOOKED_AT:
+        return None
+    pair = seen.value
+    weights = pair[0] if isinstance(pair, (tuple, list)) and pair else None
+    if not isinstance(weights, Tensor) or weights.shape != (1, 1, queries, keys):
+        return None
+    wanted = torch.arange(keys) <= torch.arange(queries)[:, None] + keys - queries
+    got = weights[0, 0].double().nan_to_num() > 0
+    if torch.equal(wanted, got):
+        return None
+    return grid(wanted.tolist(), got.tolist(), rows="query", columns="key")
 
 
 def output(reply: Reply, answer: Dense, dtype: torch.dtype) -> Tensor:
@@ -290,12 +322,16 @@ def test_the_block_size_does_not_change_the_result(candidate, inputs):
 @given(calls(queries=(1, 6), keys=(1, 8), causal=(True,), of=ZERO, one_block=False))
 def test_the_last_query_sees_the_last_key(candidate, inputs):
     """with causal, query i sees key j where j <= i + S - T: the last query sees the last key"""
-    reply, answer = ask(candidate, inputs)
+    reply, seen, answer = ask_and_look(candidate, inputs)
     sees = answer.lse[..., None].isfinite().expand(answer.out.shape)
     dtype = getattr(both(reply)[0], "dtype", torch.float32)  # which one it is is R8's
     out = torch.where(sees, output(reply, answer, dtype).double(), answer.out)  # the rest is R6's
     allowed = answer.out_allowed(inputs.q.dtype)
-    close(out, answer.out, allowed, what="the average of the values", at=reply)
+    try:
+        close(out, answer.out, allowed, what="the average of the values", at=reply)
+    except Broke as broken:
+        broken.picture = mask_seen(seen, inputs) or broken.picture
+        raise
 
 
 @invariant(
