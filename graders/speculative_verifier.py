@@ -402,6 +402,7 @@ def test_a_position_accepts_the_overlap(candidate, experiment):
 )
 @example(APART)
 @example(TWO_STEPS)
+@example(Experiment(draft=((10, 3, 3),), target=((8, 4, 4), (4, 4, 8))))  # rejected by high draws
 @given(experiments())
 def test_a_rejection_draws_from_the_residual(candidate, experiment):
     """after a rejection the token more is drawn from max(p - q, 0), renormalised"""
