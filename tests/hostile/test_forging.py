@@ -308,7 +308,7 @@ def f():
             if folder == "/":
                 continue
             found += [name for name in names if name == "tally.py" and "graders" in folder]
-    for module in ("harness.judge.judge", "harness.suite", "harness.own_tests", "harness.authoring"):
+    for module in ("harness.judge.judge", "harness.suite", "harness.own_tests"):
         try:
             importlib.import_module(module)
             found.append(module)
