@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import harness
-from harness.own_tests.judged import Tests, judge_tests
+from harness.own_tests.judged import Given, judge_tests
 from harness.problems import find_problem
 from harness.results import OwnTests
 from harness.sandbox.docker import DockerSandbox
@@ -57,7 +57,7 @@ def seen_by(counter):
     """What tests see, on the local backend unless another is given."""
 
     def judged(tests: str, own: str = REFERENCE, sandbox=None, **more) -> OwnTests:
-        files = Tests("test_mine.py", (HEAD + tests).encode(), own.encode())
+        files = Given("test_mine.py", (HEAD + tests).encode(), own.encode())
         settings = {"seed": 1, "whole": True, "run_s": 60.0} | more
         return judge_tests(counter, files, sandbox or LocalSandbox(), **settings)
 
@@ -160,7 +160,7 @@ def test_a_sample_follows_the_seed_and_says_of_how_many(counter):
     one = WRONG.partition("\n\n")[0] + "\n\n"
     many = "".join(one.replace("adds_one_more", f"w{number}") for number in range(24))
     counter.wrong.write_text(many, encoding="utf-8")
-    files = Tests("t.py", (HEAD + ADDS).encode(), REFERENCE.encode())
+    files = Given("t.py", (HEAD + ADDS).encode(), REFERENCE.encode())
     seen = judge_tests(counter, files, LocalSandbox(), seed=1, whole=False, run_s=60.0)
     assert (counts(seen), seen.of) == ((1, 20, 20, []), 24)
 

@@ -199,7 +199,7 @@ def _with_tests(
     """The result with what the candidate's own tests see; progress on standard error."""
     import msgspec
 
-    from harness.own_tests.judged import Tests, judge_tests
+    from harness.own_tests.judged import Given, judge_tests
 
     on_line = sys.stderr.isatty()
 
@@ -209,7 +209,7 @@ def _with_tests(
 
     found = judge_tests(
         problem,
-        Tests(*files),
+        Given(*files),
         sandbox,
         seed=options.seed,
         whole=options.budget.name == "full",

@@ -34,7 +34,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class Given:
     """The candidate's tests, and what they are tried on."""
 
     path: str
@@ -48,7 +48,7 @@ class _Late(Exception):
 
 def judge_tests(
     problem: Problem,
-    tests: Tests,
+    tests: Given,
     sandbox: Sandbox,
     *,
     seed: int,
@@ -77,7 +77,7 @@ def _cause(error: OurFault) -> str:
 
 class _Judge:
     def __init__(
-        self, problem: Problem, tests: Tests, session: Session, until: float, tell: Tell
+        self, problem: Problem, tests: Given, session: Session, until: float, tell: Tell
     ) -> None:
         self._problem = problem
         self._tests = tests
@@ -184,7 +184,7 @@ def _failed(ran: Ran) -> list[str]:
     return [name[:MOST_CHARS] for name in names][:MOST_NAMES]
 
 
-def _about(about: Tests, **found: Any) -> OwnTests:
+def _about(about: Given, **found: Any) -> OwnTests:
     nothing = {"tests": 0, "caught": 0, "mistakes": 0}
     return OwnTests(
         path=printable(about.path),
