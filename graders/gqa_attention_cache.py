@@ -286,7 +286,7 @@ def test_a_query_sees_the_keys_up_to_its_own_position(candidate, sequence):
     check_chunks(candidate, sequence, coarse=True)
 
 
-LONG_PAST = 10_000  # above the windows that models have, and no power of two
+LONG_PAST = 10_000  # above the usual windows; a mask of all its pairs still has room
 
 
 @behaviour(

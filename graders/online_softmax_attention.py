@@ -212,10 +212,10 @@ class Own:
 
 
 def random(queries: int, keys: int, block_size: int | None, causal: bool = False,
-           seed: int = 0) -> Inputs:  # fmt: skip
-    """A call too long to write out: made from a seed."""
+           seed: int = 0, half: str = "") -> Inputs:  # fmt: skip
+    """A call too long to write out: made from a seed. `half` is the method that makes it so."""
     q, k, v = (
-        made(f"torch.randn(1, 1, {n}, 4, generator=torch.Generator().manual_seed({seed}))")
+        made(f"torch.randn(1, 1, {n}, 4, generator=torch.Generator().manual_seed({seed})){half}")
         for seed, n in enumerate((queries, keys, keys), start=seed)
     )
     return Inputs(q, k, v, block_size, causal)
@@ -597,15 +597,16 @@ BYTES_A_PAIR = 0.5  # a table of booleans has 1, one of scores 4
 
 
 def is_right(reply: Reply) -> None:
-    """The whole output of a causal call, a few queries at a time: the judge's memory is small."""
+    """The whole output of a call, a few queries at a time: the judge's memory is small."""
     q, k, v = reply.asked.args
-    out = tensor(both(reply)[0], shape=q.shape, dtype=torch.float32, what="an output", at=reply)
+    causal = reply.asked.kwargs.get("causal", False)
+    out = tensor(both(reply)[0], shape=q.shape, dtype=q.dtype, what="an output", at=reply)
     for stop in range(AT_ONCE, q.shape[2] + 1, AT_ONCE):
-        seen = k.shape[2] - q.shape[2] + stop
+        seen = k.shape[2] - (q.shape[2] - stop if causal else 0)
         part = slice(stop - AT_ONCE, stop)
-        few = Inputs(q[:, :, part], k[:, :, :seen], v[:, :, :seen], BLOCK, causal=True).answer()
+        few = Inputs(q[:, :, part], k[:, :, :seen], v[:, :, :seen], BLOCK, causal).answer()
         what = "the output of dense attention"
-        close(out[:, :, part], few.out, few.out_allowed(torch.float32), what=what, at=reply)
+        close(out[:, :, part], few.out, few.out_allowed(q.dtype), what=what, at=reply)
 
 
 @cost(
@@ -617,9 +618,13 @@ def is_right(reply: Reply) -> None:
 )
 def test_memory_does_not_grow_with_queries_times_keys(candidate):
     """extra memory does not grow with the number of queries times the number of keys"""
+    for causal, half in ((True, ""), (False, ".bfloat16()")):  # each way through it, in two calls
+        check_memory(candidate, causal, half)
 
+
+def check_memory(candidate: Any, causal: bool, half: str) -> None:
     def plan(program: Program, queries: int, keys: int, turn: int) -> Reply:
-        return random(queries, keys, BLOCK, causal=True, seed=3 * turn).call(program)
+        return random(queries, keys, BLOCK, causal, 3 * turn, half).call(program)
 
     spent, reply = bytes_a_pair(candidate, plan, is_right, QUERIES, KEYS, enough=BYTES_A_PAIR)
     if spent >= BYTES_A_PAIR:
@@ -630,8 +635,8 @@ def test_memory_does_not_grow_with_queries_times_keys(candidate):
             f"{spent:.1f} bytes a pair, {total:,.0f} MiB at {queries:,} x {keys:,}",
             at=reply,
             sketch=[
-                f"q = torch.randn(1, 1, {queries}, 4)",
-                f"k, v = torch.randn(1, 1, {keys}, 4), torch.randn(1, 1, {keys}, 4)",
-                f"attention(q, k, v, block_size={BLOCK}, causal=True)",
+                f"q = torch.randn(1, 1, {queries}, 4){half}",
+                f"k, v = torch.randn(2, 1, 1, {keys}, 4){half}",
+                f"attention(q, k, v, block_size={BLOCK}, causal={causal})",
             ],
         )

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harness.suite import Broke, behaviour, edge, equal, invariant, refused
 from harness.suite.layouts import each, expanded, sliced, transposed
-from harness.suite.statistics import expect_draws, tally
+from harness.suite.statistics import expect_draws, expect_scatter, tally
 from harness.suite.tensors import made
 
 RECORDS = {"verify": ("tokens", "num_accepted")}
@@ -516,6 +516,30 @@ def test_each_row_is_an_independent_draw(candidate, draft, target, seed):
             where=f" in rows {apart:,} apart",
             at=answer.reply,
         )
+
+
+BATCHES, COINS = 64, 1024  # one coin a row
+
+
+@edge(
+    "R7",
+    why="Numbers spread evenly over the batch save one user's luck by spending another's: what a "
+    "row draws then depends on who else is in the batch.",
+    ask="What would show that the rows of one call know of each other, when each is right alone?",
+    examples=COUNTED,
+)
+@example(0, True)
+@example(0, False)
+@given(st.integers(0, 2**31 - 1), st.booleans())
+def test_rows_do_not_make_up_for_each_other(candidate, seed, is_accepted):
+    """what the rows of a batch draw scatters as independent draws do"""
+    drafted, draft = (0, (16, 0, 0)) if is_accepted else (2, (0, 0, 16))  # else always rejected
+    row = Row((drafted,), (draft,), ((8, 8, 0), (8, 8, 0)))
+    answers = all_verified(candidate, [many(COINS, *tensors((row,)))] * BATCHES, seed)
+    heads = [int((answer.tokens[:, 0] == 0).sum()) for answer in answers]
+    what = "accepted" if is_accepted else "as the replacement"
+    where = f" of token 0 {what}, in {BATCHES} calls of {COINS:,} rows"
+    expect_scatter(heads, COINS, where=where, at=answers[0].reply)
 
 
 def unlike_rows() -> list[torch.Tensor]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harness.suite import Broke, behaviour, edge, equal, invariant, refused
 from harness.suite.layouts import each, expanded, sliced, transposed
-from harness.suite.statistics import expect_draws, tally
+from harness.suite.statistics import expect_draws, expect_scatter, tally
 from harness.suite.tensors import made
 from harness.suite.tolerance import tensor
 
@@ -437,6 +437,30 @@ def test_each_row_is_an_independent_draw(candidate, row, seed):
             where=f" in rows {apart:,} apart",
             at=reply,
         )
+
+
+BATCHES, COINS = 64, 1024  # one coin a row
+
+
+@edge(
+    "R5",
+    why="Numbers spread evenly over the batch save one user's luck by spending another's: what a "
+    "row draws then depends on who else is in the batch.",
+    ask="What would show that the rows of one call know of each other, when each is right alone?",
+    examples=COUNTED,
+)
+@example(0)
+@given(st.integers(0, 2**31 - 1))
+def test_rows_do_not_make_up_for_each_other(candidate, seed):
+    """what the rows of a batch draw scatters as independent draws do"""
+    program = candidate.program()
+    generator = program.generator(seed)
+    coins = many((0.0, 0.0), COINS)
+    answers = [program.sample(coins, generator=generator) for _ in range(BATCHES)]
+    program.run()
+    heads = [int((drawn_tokens(answer)[0] == 0).sum()) for answer in answers]
+    where = f" among token 0 in {BATCHES} calls of {COINS:,} rows"
+    expect_scatter(heads, COINS, where=where, at=answers[0])
 
 
 @behaviour(

@@ -9,7 +9,7 @@ COMPARISONS_A_CHECK of them, so it raises a false alarm with a chance of at most
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ COMPARISONS_A_CHECK = 10_000
 ALARM = 1e-9 / COMPARISONS_A_CHECK  # of one comparison, all its outcomes together
 MISS = 1e-3  # the chance that a bias of `smallest_bias` goes unseen
 SHOWN = 6  # outcomes written out in a finding
+NEAR = 8  # of a count to its mean
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 
@@ -109,6 +110,26 @@ def expect_draws(
         at=at,
         also=also,
         picture=distribution(law, got, draws=draws),
+    )
+
+
+def expect_scatter(heads: Sequence[int], tosses: int, *, where: str = "", at: Any = None) -> None:
+    """Raise `Broke` when counts of a fair coin lie nearer to their mean, or farther, than chance.
+
+    Each of `heads` counts the heads in `tosses` that should be independent. Tosses that make up for
+    each other have the right mean and no scatter. The law of a count is the binomial one, exactly.
+    """
+    mean = tosses // 2
+    near, far = f"within {NEAR} of {mean:,}", "farther off"
+    chance = sum(math.comb(tosses, mean + off) for off in range(-NEAR, NEAR + 1)) / 2**tosses
+    within = sum(abs(count - mean) <= NEAR for count in heads)
+    expect_draws(
+        {near: within, far: len(heads) - within},
+        {near: chance, far: 1 - chance},
+        outcome="counts {}",
+        drawn_as=":",
+        where=where,
+        at=at,
     )
 
 
