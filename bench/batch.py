@@ -21,10 +21,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.in_process import ROOT, plain_pytest
 from harness.authoring.wrong import read_wrong
 from harness.problems import Problem, default_pack, find_problem
 
-ROOT = Path(__file__).resolve().parents[1]
 SEED = 2026
 LIMIT_S = 300
 FAILED = re.compile(r"^FAILED \S+::test_(\w+)", re.MULTILINE)
@@ -79,10 +79,10 @@ def ways_to_grade(
 ) -> dict[str, tuple[str, Callable[[], Broken]]]:
     """The four, by letter."""
 
-    def each(command: Callable[[Path], list[str]]) -> Callable[[], Broken]:
+    def each(by_file: Callable[[Path], list[str]]) -> Callable[[], Broken]:
         def run() -> Broken:
             with ThreadPoolExecutor(asked.jobs) as pool:
-                found = pool.map(lambda file: by_pytest(command(file)), files)
+                found = pool.map(lambda file: by_pytest(by_file(file)), files)
                 return dict(zip([file.stem for file in files], found, strict=True))
 
         return run
@@ -91,19 +91,11 @@ def ways_to_grade(
         return lambda: by_harness(files[0].parent, backend, asked.jobs)
 
     return {
-        "a": ("plain pytest, a process each", each(lambda file: pytest_on(slug, file))),
+        "a": ("plain pytest, a process each", each(lambda file: plain_pytest(slug, str(file)))),
         "b": ("docker run, pytest inside", each(lambda f: docker_on(slug, f, asked.base))),
         "c": ("harness grade, local", ours("local")),
         "d": ("harness grade, Docker", ours("docker")),
     }
-
-
-def pytest_on(slug: str, file: Path, python: str = sys.executable) -> list[str]:
-    return [
-        python, "-m", "pytest", "-q", "--tb=no", "-p", "no:harness", "-p", "bench.in_process",
-        "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(ROOT),
-        "--import-mode=importlib", f"{ROOT}/graders/{slug}.py", "--file", str(file),
-    ]  # fmt: skip
 
 
 def docker_on(slug: str, file: Path, base: str) -> list[str]:
@@ -113,7 +105,7 @@ def docker_on(slug: str, file: Path, base: str) -> list[str]:
     return [
         "docker", "run", "--rm", "--network=none", "--memory=4g", *mounts,
         f"--env=PYTHONPATH={':'.join([str(ROOT), *libraries])}", "--env=OMP_NUM_THREADS=1",
-        "--workdir", str(ROOT), base, *pytest_on(slug, file, "python3"),
+        "--workdir", str(ROOT), base, *plain_pytest(slug, str(file), "python3"),
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A pytest plugin that runs a suite on a file in pytest's own process: the baseline to beat.
 
-No border, no isolation, no replay: its time is what the suite itself costs. Used by `bench/run.py`.
+No border, no isolation, no replay: its time is what the suite itself costs. Used by `bench/run.py`
+and `bench/batch.py`.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,17 @@ from harness.suite.calls import Call, Record
 from harness.suite.candidate import Candidate
 from harness.suite.claims import ATTRIBUTE
 
+ROOT = Path(__file__).resolve().parents[1]
 PLAIN = (type(None), bool, int, float, str, bytes, list, tuple, dict)
+
+
+def plain_pytest(slug: str, file: str, python: str = sys.executable) -> list[str]:
+    """pytest on a problem's suite and a file, with this plugin and no other."""
+    return [
+        python, "-m", "pytest", "-q", "--tb=no", "-p", "no:harness", "-p", "bench.in_process",
+        "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(ROOT),
+        "--import-mode=importlib", f"{ROOT}/graders/{slug}.py", "--file", file,
+    ]  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,21 +10,18 @@ import subprocess
 import sys
 import time
 
+from bench.in_process import plain_pytest
+
 SLUG = "paged_allocator"
 FILE = f"solutions/{SLUG}/reference.py"
 ROUNDS = 5
-PLAIN = [
-    sys.executable, "-m", "pytest", "-q", "-p", "no:harness", "-p", "bench.in_process",
-    "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", ".", "--import-mode=importlib",
-    f"graders/{SLUG}.py", "--file", FILE,
-]  # fmt: skip
 CHECK = [sys.executable, "-m", "harness", "check", SLUG, FILE, "--brief"]
 
 
 def main() -> None:
     """Print the table."""
     rows: dict[str, list[str]] = {
-        "plain pytest, one process": PLAIN,
+        "plain pytest, one process": plain_pytest(SLUG, FILE),
         "harness check, local": CHECK,
         "python -c 'import click'": [sys.executable, "-c", "import click"],
         "harness --help": [sys.executable, "-m", "harness", "--help"],

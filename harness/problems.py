@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tomllib
@@ -67,6 +68,10 @@ class Problem:
     @property
     def wrong(self) -> Path:
         return self.pack / "solutions" / self.slug / "wrong.toml"
+
+    def suite_sha256(self) -> str:
+        """What the hidden suite is, as a digest."""
+        return hashlib.sha256(self.suite.read_bytes()).hexdigest()
 
     def requirements(self) -> list[str]:
         """The requirement ids of the statement, in order."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import msgspec
+
+from harness.documents import written
 
 VERSION = 1
 
@@ -139,8 +140,8 @@ class WrongVersion(Exception):
 
 
 def to_json(result: Result) -> bytes:
-    """The document, indented, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+    """The document that every report is made from; `docs/result.schema.json` is its schema."""
+    return written(result)
 
 
 def from_json(raw: bytes) -> Result:
@@ -156,15 +157,3 @@ def from_json(raw: bytes) -> Result:
         return msgspec.convert(loose, Result)
     except msgspec.ValidationError as error:
         raise WrongVersion(f"not a result: {error}") from None
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the document; `docs/result.schema.json` is a copy of it."""
-    schema = msgspec.json.schema(Result)
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return schema
-
-
-def schema_text() -> str:
-    """The schema as the file in `docs/` holds it."""
-    return json.dumps(json_schema(), indent=2, sort_keys=True) + "\n"

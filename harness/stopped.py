@@ -9,8 +9,6 @@ from typing import Any
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
 AGAIN_S = 0.02
-# The garbage collector's, an import lock's, and those of logging and random round a fork.
-CALLBACKS = ("gc_callback", "cb", "__del__", "_acquireLock", "_releaseLock", "_after_fork")
 
 
 def on_signals(handler: Any) -> None:
@@ -21,21 +19,15 @@ def on_signals(handler: Any) -> None:
     sys.unraisablehook = _tried_again
 
 
-def stop(_: int, frame: FrameType | None) -> None:
-    """End by an exception, so that sandboxes are ended on the way out.
-
-    Python drops what is raised inside of a callback of its own: then it is tried again a moment
-    later.
-    """
-    within = frame.f_code.co_name if frame is not None else ""
-    if within in CALLBACKS and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
-        return
+def stop(_: int, __: FrameType | None) -> None:
+    """End by an exception, so that sandboxes are ended on the way out."""
     raise KeyboardInterrupt
 
 
 def _tried_again(dropped: sys.UnraisableHookArgs) -> None:
-    """A stop that Python dropped in a callback that is not named here comes again."""
+    """Python drops what is raised inside of a callback of its own, as the garbage collector's, an
+    import lock's and those round a fork: a stop comes again a moment later.
+    """
     if isinstance(dropped.exc_value, KeyboardInterrupt) and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
     else:

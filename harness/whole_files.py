@@ -10,11 +10,14 @@ from pathlib import Path
 UNFINISHED = ".new-"  # how the name of a file starts until it is whole
 
 
-def write_whole(target: Path, document: bytes, *, lasting: bool = False) -> None:
+def write_whole(
+    target: Path, document: bytes, *, lasting: bool = False, private: bool = False
+) -> None:
     """Replace a file at once; whoever reads it sees the old one or the new one.
 
     A link of this name is replaced, not followed; a device or pipe is written to as it is.
     `lasting` waits until it is on the disk: a power cut leaves the old one or the new one too.
+    `private` keeps it from everybody but its owner.
     """
     temporary = None
     if target.exists() and not target.is_file() and not target.is_dir():
@@ -29,7 +32,7 @@ def write_whole(target: Path, document: bytes, *, lasting: bool = False) -> None
             if lasting:
                 handle.flush()
                 os.fsync(handle.fileno())
-        temporary.chmod(0o644)
+        temporary.chmod(0o600 if private else 0o644)
         os.replace(temporary, target)
     except BaseException:  # also when somebody stops it
         if temporary is not None:

@@ -13,7 +13,8 @@ import pytest
 from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 
-from harness.results import from_json, json_schema
+from harness.documents import json_schema
+from harness.results import Result, from_json
 from tests.packs import REFERENCE, make_pack
 from tests.test_changes import commit, git
 
@@ -73,7 +74,7 @@ def test_a_right_answer(branch):
         "summary.md",
     ]
     result = from_json((files / "counter.json").read_bytes())
-    jsonschema.validate(json.loads((files / "counter.json").read_bytes()), json_schema())
+    jsonschema.validate(json.loads((files / "counter.json").read_bytes()), json_schema(Result))
     assert (result.level, result.submission.path) == ("Strong hire", "counter.py")
     (suite,) = JUnitXml.fromfile(str(files / "junit.xml"))
     assert (suite.tests, suite.failures) == (3, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 
-from harness.render.progress import told
+from harness.render.progress import with_progress
 
 
 def lines(total: int, done: int, seconds_each: float) -> list[str]:
@@ -13,7 +13,7 @@ def lines(total: int, done: int, seconds_each: float) -> list[str]:
     out = io.StringIO()
     clock = itertools.count(0, seconds_each)
     left = list(range(total - done))
-    assert list(told(iter(left), total, done, out, clock=clock.__next__)) == left
+    assert list(with_progress(iter(left), total, done, out, clock=clock.__next__)) == left
     return out.getvalue().splitlines()
 
 

@@ -22,9 +22,7 @@ from copydetect.utils import get_token_coverage
 from harness.batch.store import Stored
 from harness.worker.processes import die_with_parent
 
-SEQUENCE = (
-    25  # characters, with every name as one, that two texts share to have something in common
-)
+SEQUENCE = 25  # characters, each name as one, that two texts share to have something in common
 FROM_SHARE = 0.6  # of either text; right answers of different authors share at most 0.35
 FEWEST_SHARED = 150  # characters, with every name as one: below, there is one way to write it
 MOST_BYTES = 64 * 1024  # of one submission

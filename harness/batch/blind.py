@@ -6,15 +6,14 @@ the pages show, could compute them too. The key keeps them the same from one rep
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-import tempfile
 from pathlib import Path
 
 import msgspec
 
 from harness.batch.store import Stored
+from harness.whole_files import write_whole
 
 KEY = "blind-names.json"
 WORD = re.compile(r"\w+")
@@ -36,7 +35,8 @@ def labels(folder: Path, candidates: list[str]) -> dict[str, str]:
     for name in new:
         known[f"Candidate {len(known) + 1:0{width}}"] = name
     if new:
-        _write(key, known)
+        raw = msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n"
+        write_whole(key, raw, private=True)
     return {name: label for label, name in known.items()}
 
 
@@ -48,18 +48,6 @@ def _read(key: Path) -> dict[str, str]:
     except (OSError, msgspec.DecodeError) as error:
         raise BadKey(f"{key} cannot be read: {error}\n  remove it to draw new numbers") from None
     return known
-
-
-def _write(key: Path, known: dict[str, str]) -> None:
-    """Write the key whole, readable by its owner alone."""
-    handle, name = tempfile.mkstemp(dir=key.parent, prefix=".new-")  # which is of mode 0600
-    try:
-        with os.fdopen(handle, "wb") as writing:
-            writing.write(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
-        os.replace(name, key)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def hidden(stored: Stored, label: str) -> Stored:

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from harness.batch.node import KeeperLost, carry_out
-from harness.batch.orders import INSTALL, failed, order_of
-from harness.batch.run import Job, kept
+from harness.batch.orders import INSTALL, order_of
+from harness.batch.run import Job, given_up, kept
 from harness.batch.store import Stored
 from harness.judge.round import spec_for
 from harness.suite.printable import printable
@@ -148,13 +148,13 @@ def _answer(ray: Any, job: Job, ready: Any) -> Stored:
         return _failed_task(job, error)
     except ray.exceptions.RayError as error:
         why = f"the cluster lost it {NODE_LOSSES + 1} times: {type(error).__name__}"
-        return failed(job, why, AGAIN)
+        return given_up(job, why, AGAIN)
     said = msgspec.msgpack.decode(raw, type=Stored | str)
-    return failed(job, said, INSTALL) if isinstance(said, str) else said
+    return given_up(job, said, INSTALL) if isinstance(said, str) else said
 
 
 def _failed_task(job: Job, error: Any) -> Stored:
     cause = error.cause
     if isinstance(cause, ImportError):
-        return failed(job, f"the node has another harness, or none: {cause}", INSTALL)
-    return failed(job, f"the task failed: {type(cause).__name__}: {cause}", AGAIN)
+        return given_up(job, f"the node has another harness, or none: {cause}", INSTALL)
+    return given_up(job, f"the task failed: {type(cause).__name__}: {cause}", AGAIN)

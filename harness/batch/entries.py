@@ -50,10 +50,10 @@ def find_entries(place: Path, slugs: frozenset[str]) -> tuple[list[Entry], list[
         found: Iterable[Found] = _from_csv(place, slugs)
     else:
         found = _from_folder(place, slugs)
-    return without_seconds(found)
+    return first_of_each(found)
 
 
-def without_seconds(found: Iterable[Found]) -> tuple[list[Entry], list[Puzzle]]:
+def first_of_each(found: Iterable[Found]) -> tuple[list[Entry], list[Puzzle]]:
     """One entry a candidate and problem: the first; another one is a puzzle."""
     entries: dict[tuple[str, str], Entry] = {}
     puzzles = []

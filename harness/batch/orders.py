@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import msgspec
 
 from harness.batch.entries import Entry
-from harness.batch.run import Job, harness_digest, image_of, key_of
-from harness.batch.store import Round, Stored
-from harness.judge.budget import BUDGETS
-from harness.judge.round import Options, not_graded
+from harness.batch.run import Job, harness_digest, key_of
+from harness.batch.store import Round
 from harness.problems import BadPack, NoSuchProblem, default_pack, find_problem
-from harness.remote.faults import OurFault
-from harness.remote.session import Submission
 from harness.sandbox.base import Sandbox
 from harness.sandbox.docker import DockerSandbox
 from harness.sandbox.local import LocalSandbox
@@ -52,8 +47,8 @@ def order_of(job: Job) -> Order:
         round=job.round,
         pack="" if pack == default_pack() else str(pack.resolve()),
         harness=harness_digest(),
-        suite=_digest(job.problem.suite),
-        key=key_of(entry, job.problem, job.round, image_of(job.sandbox)),
+        suite=job.problem.suite_sha256(),
+        key=key_of(entry, job.problem, job.round, job.sandbox.image),
     )
 
 
@@ -63,7 +58,7 @@ def job_of(order: Order, gpu: str) -> Job:
         raise NotHere("the node has another harness")
     try:
         problem = find_problem(Path(order.pack) if order.pack else default_pack(), order.slug)
-        suite = _digest(problem.suite)
+        suite = problem.suite_sha256()
     except (BadPack, NoSuchProblem, OSError) as error:
         first = str(error).partition("\n")[0]
         raise NotHere(f"the node has another pack: {first}") from None
@@ -71,23 +66,10 @@ def job_of(order: Order, gpu: str) -> Job:
         raise NotHere(f"the node has another suite of {order.slug}")
     entry = Entry(order.candidate, order.slug, order.origin, order.source)
     job = Job(entry, problem, order.round, _sandbox(order.round.backend, gpu), None)
-    if order.key != key_of(entry, problem, order.round, image_of(job.sandbox)):
+    if order.key != key_of(entry, problem, order.round, job.sandbox.image):
         raise NotHere("the node has another image")
     return job
 
 
-def failed(job: Job, reason: str, remedy: str) -> Stored:
-    """The answer to an order that was not carried out: a fault of ours."""
-    options = Options(job.round.seed, BUDGETS[job.round.budget], device=job.round.device)
-    submission = Submission(job.problem.slug, job.entry.source, job.entry.origin)
-    fault = OurFault(reason, remedy)
-    result = not_graded(job.problem, submission, options, job.sandbox, fault)
-    return Stored("", job.entry.candidate, job.entry.origin, result)
-
-
 def _sandbox(backend: str, gpu: str) -> Sandbox:
     return DockerSandbox(gpu=gpu or None) if backend == "docker" else LocalSandbox()
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

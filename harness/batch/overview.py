@@ -5,13 +5,13 @@ Computed once from the results; the page, the tables and the CSV are pure functi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from harness.batch.store import Stored, file_stem
+from harness.documents import written
 from harness.results import BROKE, HELD, KINDS, NOT_ASSESSED, Count, Kind, Result, Status
 
 VERSION: Literal[1] = 1
@@ -156,17 +156,5 @@ def _row(stored: Stored) -> Row:
 
 
 def to_json(overview: Overview) -> bytes:
-    """The document, indented, ending in a newline."""
-    return msgspec.json.format(msgspec.json.encode(overview), indent=1) + b"\n"
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the document; `docs/round.schema.json` is a copy of it."""
-    schema = msgspec.json.schema(Overview)
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    return schema
-
-
-def schema_text() -> str:
-    """The schema as the file in `docs/` holds it."""
-    return json.dumps(json_schema(), indent=2, sort_keys=True) + "\n"
+    """The document of a round; `docs/round.schema.json` is its schema."""
+    return written(overview)

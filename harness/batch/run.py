@@ -25,7 +25,7 @@ from harness.judge.round import Options, grade, not_graded, open_session
 from harness.problems import Problem
 from harness.remote.faults import OurFault
 from harness.remote.session import Submission
-from harness.results import NOT_ASSESSED, Result
+from harness.results import Result
 from harness.sandbox.base import Sandbox
 from harness.worker.processes import die_with_parent
 
@@ -51,7 +51,7 @@ def key_of(entry: Entry, problem: Problem, settings: Round, image: str) -> str:
     """What a result depends on, as one digest: a change of any part grades it again."""
     parts = [
         hashlib.sha256(entry.source).hexdigest(),
-        hashlib.sha256(problem.suite.read_bytes()).hexdigest(),
+        problem.suite_sha256(),
         harness_digest(),
         image,
         str(settings.seed), settings.budget, settings.backend, settings.device,
@@ -142,10 +142,11 @@ def _said(heard: Connection) -> Stored | None:
 
 
 def _lost(job: Job, exit_code: int | None) -> Stored:
-    return _not_graded(job, f"the judge was ended ({exit_code}), {TRIES} times", "harness doctor")
+    return given_up(job, f"the judge was ended ({exit_code}), {TRIES} times", "harness doctor")
 
 
-def _not_graded(job: Job, reason: str, remedy: str) -> Stored:
+def given_up(job: Job, reason: str, remedy: str) -> Stored:
+    """A submission that was not graded, by a fault of ours."""
     fault = OurFault(reason, remedy)
     submission = Submission(job.problem.slug, job.entry.source, job.entry.origin)
     result = not_graded(job.problem, submission, _options(job), job.sandbox, fault)
@@ -167,7 +168,7 @@ def run(job: Job, ahead: Ahead | None = None) -> Stored:
         result = _graded(job, ahead)
         if not result.could_not_grade:
             break
-    key = key_of(job.entry, job.problem, job.round, image_of(job.sandbox))
+    key = key_of(job.entry, job.problem, job.round, job.sandbox.image)
     return kept(job, Stored(key, job.entry.candidate, job.entry.origin, result))
 
 
@@ -178,7 +179,7 @@ def kept(job: Job, stored: Stored) -> Stored:
     try:
         Store(job.folder).put(stored)
     except OSError as error:
-        return _not_graded(job, f"the result cannot be kept: {error.strerror}", "df -h")
+        return given_up(job, f"the result cannot be kept: {error.strerror}", "df -h")
     return stored
 
 
@@ -192,16 +193,3 @@ def _graded(job: Job, ahead: Ahead | None) -> Result:
 def _options(job: Job, ahead: Ahead | None = None) -> Options:
     budget = BUDGETS[job.round.budget]
     return Options(job.round.seed, budget, device=job.round.device, ahead=ahead)
-
-
-def image_of(sandbox: Sandbox) -> str:
-    """What the worker's code is, where it is an image."""
-    return str(getattr(sandbox, "image", ""))
-
-
-def is_complete(result: Result) -> bool:
-    """Whether everything that this device can assess was."""
-    return not any(
-        check.status == NOT_ASSESSED and not check.reason.startswith("needs a ")
-        for check in result.checks
-    )

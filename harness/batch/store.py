@@ -69,12 +69,10 @@ class Store:
             self.results.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(handle, self.folder)
             for folder in (self.folder, self.results):
                 remove_unfinished(folder)
             yield
-        except BlockingIOError:
-            raise BusyFolder(f"another run is writing to {self.folder}") from None
         finally:
             os.close(handle)
 
@@ -140,6 +138,13 @@ class Store:
             return stored_in(path.read_bytes())
         except (OSError, WrongVersion):
             return None
+
+
+def _lock(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BusyFolder(f"another run is writing to {folder}") from None
 
 
 def file_stem(candidate: str, slug: str) -> str:

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from subprocess import Popen
 
-from harness.batch.entries import Entry, Found, Puzzle, entry, readable, without_seconds
+from harness.batch.entries import Entry, Found, Puzzle, entry, first_of_each, readable
 from harness.branch.answers import PACK_FOLDERS
 from harness.branch.changes import LINK, SUBMODULE
 from harness.branch.git import git, started, words
@@ -66,7 +66,7 @@ def in_branches(
         for branch, files in trees:
             own = [file for file in files if file not in everywhere or _slug(file) in slugs]
             found += _on_branch(repository, branch, own, slugs, contents)
-    return without_seconds(found)
+    return first_of_each(found)
 
 
 def branches(repository: Path, patterns: Sequence[str]) -> list[Branch]:

@@ -24,6 +24,7 @@ from harness.commands.common import (
 from harness.commands.loop import slug_or_last
 from harness.problems import Problem
 from harness.render import terminal
+from harness.render.checks import heaviest_first
 from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Result
 from harness.suite.printable import printable
 from harness.whole_files import write_whole
@@ -235,9 +236,9 @@ def exit_code(result: Result) -> int:
 def _next(problem: Problem, result: Result, file: str | None, json_path: str | None) -> str:
     if json_path and json_path != "-":
         return f"harness report {printable(shlex.quote(json_path))}"
-    broken = [check for check in result.checks if check.status == BROKE]
+    broken = heaviest_first(result)
     if broken:
-        heaviest = min(broken, key=lambda check: terminal.KINDS.index(check.kind))
+        heaviest = broken[0]
         return f"harness explain {problem.slug} {heaviest.id}"
     if result.run.budget == "quick" and exit_code(result) == ALL_HELD:
         target = f" {printable(shlex.quote(file))}" if file else ""

@@ -17,8 +17,9 @@ from harness.problems import all_problems
 if TYPE_CHECKING:
     from harness.batch.entries import Entry, Puzzle
     from harness.batch.run import Job
-    from harness.batch.store import Store, Stored
+    from harness.batch.store import Round, Store, Stored
     from harness.problems import Problem
+    from harness.sandbox.base import Sandbox
 
 RAY_ADDRESS = "ray://"
 
@@ -125,17 +126,17 @@ def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> N
 
 
 def _todo(
-    store: Store, entries: list[Entry], problems: dict[str, Problem], settings: object, box: object
+    store: Store, entries: list[Entry], problems: dict[str, Problem], settings: Round, box: Sandbox
 ) -> list[Job]:
     """The submissions whose result for exactly these inputs is not there yet."""
-    from harness.batch.run import Job, image_of, key_of
+    from harness.batch.run import Job, key_of
 
     jobs = []
     for entry in entries:
         problem = problems[entry.slug]
-        key = key_of(entry, problem, settings, image_of(box))  # type: ignore[arg-type]
+        key = key_of(entry, problem, settings, box.image)
         if not store.has(entry.candidate, entry.slug, key):
-            jobs.append(Job(entry, problem, settings, box, store.folder))  # type: ignore[arg-type]
+            jobs.append(Job(entry, problem, settings, box, store.folder))
     return jobs
 
 
@@ -158,9 +159,9 @@ def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Sto
 
 
 def _run(total: int, left: int, running: Iterator[Stored]) -> list[Stored]:
-    from harness.render.progress import told
+    from harness.render.progress import with_progress
 
-    kept = told(running, total, total - left, sys.stderr)
+    kept = with_progress(running, total, total - left, sys.stderr)
     return [stored for stored in kept if stored.result.could_not_grade]
 
 

@@ -11,7 +11,8 @@ import click
 
 from harness import journal
 from harness.commands.common import problem_of
-from harness.render.wrapped import WIDTH, wrapped
+from harness.render.terminal import WIDTH
+from harness.render.wrapped import wrapped
 
 HINT = re.compile(r"^## \d+.*\n", re.MULTILINE)
 

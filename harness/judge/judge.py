@@ -65,6 +65,7 @@ class Judge:
         self._drawn = drawn
         self._tell = tell
         self._until = time.monotonic() + budget.run_s
+        self._spare_s = budget.run_s  # what may be given back: slow answers bend no limit
         self._changed: tuple[Candidate, Failure] | None = None
         self._about_arguments: frozenset[str] = frozenset()
         self._asked: list[Claim] = []
@@ -127,7 +128,7 @@ class Judge:
         except BaseException as error:  # noqa: BLE001 - sorted by type in _outcome
             failed = error
         if drawn is not None and is_unsettled(failed):
-            self._until += time.monotonic() - started  # as if nothing had been run ahead
+            self._give_back(time.monotonic() - started)  # as if nothing had been run ahead
             self._fresh_candidate(pyfuncitem, claim)
             again = Examples(self.candidate, claim, self._budget, self._until)
             failed, examples = settled(
@@ -147,6 +148,11 @@ class Judge:
         if is_a_stop(failed):
             raise KeyboardInterrupt
         return True
+
+    def _give_back(self, seconds: float) -> None:
+        seconds = min(seconds, self._spare_s)
+        self._spare_s -= seconds
+        self._until += seconds
 
     def _import(self) -> None:
         self.known_to_import = True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 
@@ -20,108 +21,94 @@ from harness.results import BROKE, Check, Finding
 
 TIMES_THE_REFERENCE = 10
 
-Tell = Callable[[Check], None]
-Reference = Callable[[bytes], Session]
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A submission that was run once, and what it takes to run it or the reference again."""
+
+    problem: Problem
+    session: Session
+    options: Options
+    reference: Callable[[bytes], Session]
+    tell: Callable[[Check], None]
 
 
-def settle_calls(
-    problem: Problem,
-    session: Session,
-    options: Options,
-    found: Run,
-    *,
-    reference: Reference,
-    tell: Tell,
-) -> tuple[Run, float]:
+def settle(trial: Trial, found: Run) -> tuple[Run, dict[str, float]]:
+    """The run with nothing in it that only a slow machine did, and the limits it was judged by."""
+    limits = {"run_s": trial.options.budget.run_s, "call_s": trial.problem.call_limit_s}
+    if found.our_fault is None:
+        found, limits["call_s"] = _with_longer_calls(trial, found)
+    if found.out_of_time and found.our_fault is None:
+        patient = dataclasses.replace(trial.problem, call_limit_s=limits["call_s"])
+        found, limits["run_s"] = _with_more_time(dataclasses.replace(trial, problem=patient), found)
+    return found, limits
+
+
+def _with_longer_calls(trial: Trial, found: Run) -> tuple[Run, float]:
     """Give the checks that broke by a hang ten times the reference's slowest call, if that is more.
 
-    Returns the run and the limit of a call that it was judged by.
+    Where the reference hangs in them too, its slowest call took as long as the limit.
     """
+    limit_s = trial.problem.call_limit_s
     hung = frozenset(check.id for check in found.checks if _is_hung(check))
-    limit_s = problem.call_limit_s
-    if not hung or not problem.reference.is_file():
+    only = dataclasses.replace(trial.options, only=hung)
+    right = _run_of_reference(trial, only) if hung else None
+    if right is None or TIMES_THE_REFERENCE * right[1] <= limit_s:
         return found, limit_s
-    session.close()  # nothing that it left running may slow the reference down
-    only = dataclasses.replace(options, only=hung)
-    limit_s = max(limit_s, TIMES_THE_REFERENCE * _slowest_s(problem, only, reference))
-    if limit_s == problem.call_limit_s:
-        return found, limit_s
-    patient = dataclasses.replace(problem, call_limit_s=limit_s)
-    return _merged(found, run_suite(patient, session, only, tell)), limit_s
+    limit_s = TIMES_THE_REFERENCE * right[1]
+    patient = dataclasses.replace(trial.problem, call_limit_s=limit_s)
+    return _merged(found, run_suite(patient, trial.session, only, trial.tell)), limit_s
 
 
 def _is_hung(check: Check) -> bool:
     return check.finding is not None and check.finding.fault == Kind.HUNG.value
 
 
-def _slowest_s(problem: Problem, options: Options, reference: Reference) -> float:
-    """The reference's slowest call in the same checks; as long as the limit when it hangs too."""
-    session = reference(problem.reference.read_bytes())
-    try:
-        run_suite(problem, session, options, lambda check: None)
-    except OurFault:
-        return 0.0
-    finally:
-        session.close()
-    return session.slowest_s
-
-
-def settle_time(
-    problem: Problem,
-    session: Session,
-    options: Options,
-    found: Run,
-    *,
-    reference: Reference,
-    tell: Tell,
-) -> tuple[Run, float]:
-    """Give the checks without time ten times what the reference needs; the run and that limit.
+def _with_more_time(trial: Trial, found: Run) -> tuple[Run, float]:
+    """Give the checks without time ten times what the reference needs.
 
     What is missing even then was used up by the candidate's answers and broke. Where the reference
     does not get through either, the machine is too slow and the checks stay unassessed.
     """
-    limit_s = options.budget.run_s
-    session.close()  # nothing that it left running may slow the reference down
-    reference_s = _seconds(problem, options, reference)
-    if reference_s is not None:
-        limit_s = max(limit_s, TIMES_THE_REFERENCE * reference_s)
-        found = _with_more_time(problem, session, options, found, limit_s, tell)
-    checks = [
-        _used_up(check, limit_s, reference_s)
-        if reference_s is not None and check.id in found.out_of_time
-        else check
-        for check in found.checks
-    ]
-    for check in checks:
+    limit_s = trial.options.budget.run_s
+    right = _run_of_reference(trial, trial.options)
+    if right is not None and not right[0].our_fault and not right[0].out_of_time:
+        limit_s = max(limit_s, TIMES_THE_REFERENCE * right[0].seconds)
+        found = _continued(trial, found, limit_s)
+        checks = [
+            _used_up(check, limit_s, right[0].seconds) if check.id in found.out_of_time else check
+            for check in found.checks
+        ]
+        found = dataclasses.replace(found, checks=checks)
+    for check in found.checks:
         if check.id in found.out_of_time:
-            tell(check)
-    return dataclasses.replace(found, checks=checks), limit_s
+            trial.tell(check)
+    return found, limit_s
 
 
-def _seconds(problem: Problem, options: Options, reference: Reference) -> float | None:
-    """What the same checks take with the reference; None when it does not get through them."""
-    if not problem.reference.is_file():
+def _continued(trial: Trial, found: Run, limit_s: float) -> Run:
+    """The run with its checks that were out of time run again in what is left of the limit."""
+    left = limit_s - trial.options.budget.run_s
+    if left < 1:
+        return found
+    budget = dataclasses.replace(trial.options.budget, run_s=left)
+    again = dataclasses.replace(trial.options, budget=budget, only=found.out_of_time)
+    return _merged(found, run_suite(trial.problem, trial.session, again, trial.tell))
+
+
+def _run_of_reference(trial: Trial, options: Options) -> tuple[Run, float] | None:
+    """The reference's run of these checks, right after, and its slowest call; None without one."""
+    if not trial.problem.reference.is_file():
         return None
-    session = reference(problem.reference.read_bytes())
+    trial.session.close()  # nothing that it left running may slow the reference down
+    session = trial.reference(trial.problem.reference.read_bytes())
     try:
-        run = run_suite(problem, session, options, lambda check: None)
+        run = run_suite(trial.problem, session, options, lambda check: None)
     except OurFault:
         return None
     finally:
         session.close()
-    return None if run.our_fault or run.out_of_time else run.seconds
-
-
-def _with_more_time(
-    problem: Problem, session: Session, options: Options, found: Run, limit_s: float, tell: Tell
-) -> Run:
-    """The run with its checks that were out of time run again in what is left of the limit."""
-    left = limit_s - options.budget.run_s
-    if left < 1:
-        return found
-    budget = dataclasses.replace(options.budget, run_s=left)
-    again = dataclasses.replace(options, budget=budget, only=found.out_of_time)
-    return _merged(found, run_suite(problem, session, again, tell))
+    return run, session.slowest_s
 
 
 def _merged(found: Run, more: Run) -> Run:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import hashlib
 import time
 from collections.abc import Callable
 
 from harness import __version__, scorecard
-from harness.judge.limits import settle_calls, settle_time
+from harness.judge.limits import Trial, settle
 from harness.judge.run import PRACTICE_SEED, NoSuchCheck, Options, run_suite
 from harness.problems import Problem
 from harness.remote.faults import OurFault
@@ -74,20 +73,11 @@ def grade_and_keep(
     started = datetime.datetime.now(datetime.UTC)
     clock = time.monotonic()
     found = run_suite(problem, session, options, tell)
-    limits = {"run_s": options.budget.run_s, "call_s": problem.call_limit_s}
 
     def reference(source: bytes) -> Session:
         return open_session(problem, source, "the reference", backend, options.device)
 
-    if found.our_fault is None:
-        found, limits["call_s"] = settle_calls(
-            problem, session, options, found, reference=reference, tell=tell
-        )
-        problem = dataclasses.replace(problem, call_limit_s=limits["call_s"])
-    if found.out_of_time and found.our_fault is None:
-        found, limits["run_s"] = settle_time(
-            problem, session, options, found, reference=reference, tell=tell
-        )
+    found, limits = settle(Trial(problem, session, options, reference, tell), found)
     facts = _run_facts(
         session,
         options,
@@ -167,13 +157,12 @@ def _bytes(session: Session) -> dict[str, float]:
 
 
 def _problem_facts(problem: Problem) -> ProblemFacts:
-    digest = hashlib.sha256(problem.suite.read_bytes()).hexdigest()
     return ProblemFacts(
         slug=problem.slug,
         title=problem.title,
         topic=problem.topic,
         minutes=problem.minutes,
-        suite_sha256=digest,
+        suite_sha256=problem.suite_sha256(),
         expects=problem.expects,
     )
 

@@ -75,16 +75,14 @@ def _cause(error: OurFault) -> str:
     return error.reason
 
 
+@dataclass(slots=True)
 class _Judge:
-    def __init__(
-        self, problem: Problem, tests: Given, session: Session, until: float, tell: Tell
-    ) -> None:
-        self._problem = problem
-        self._tests = tests
-        self._session = session
-        self._until = until
-        self._tell = tell
-        self._limit_s = RIGHT_LIMIT_S
+    _problem: Problem
+    _tests: Given
+    _session: Session
+    _until: float
+    _tell: Tell
+    _limit_s: float = RIGHT_LIMIT_S
 
     def all(self, seed: int, whole: bool) -> OwnTests:
         # Their own file first: nothing seen of other answers can then stand in a test's name.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
-
-from markupsafe import Markup
 
 from harness.batch.alike import Alike, Side
 from harness.render.source import Line, shown_text
-from harness.render.templates import folder, template
+from harness.render.templates import embedded, template
 from harness.suite.printable import printable
 
 MOST_LISTED = 20
@@ -37,9 +33,6 @@ def alike_page(found: Alike, *, index: str = "") -> str:
 
     `index` is the address of the page of the round, when there is one.
     """
-    names = ("report.css", "alike.css")
-    style = "".join((folder() / name).read_text(encoding="utf-8") for name in names)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     return template("alike.html.j2").render(
         found=found,
         title=_pairs(found),
@@ -48,8 +41,7 @@ def alike_page(found: Alike, *, index: str = "") -> str:
         percent=percent,
         lines=lines,
         question=QUESTION,
-        style=Markup(style),
-        style_hash=digest,
+        style=embedded("report.css", "alike.css"),
     )
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
 from markupsafe import Markup
 
 from harness.render.facts import OPEN_QUESTIONS
 from harness.render.paper import on_paper
 from harness.render.report import Audience, report_of
 from harness.render.source import plain, shown_text
-from harness.render.templates import folder, template
+from harness.render.templates import embedded, template
 from harness.results import Result
 
 MOST_SOURCE_LINES = 2_000
@@ -22,16 +19,13 @@ def html(result: Result, audience: Audience, *, index: str = "") -> str:
 
     `index` is the address of the page of the round, when there is one.
     """
-    style = (folder() / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
     lines = plain(result.submission.source).split("\n")
     report = report_of(result, audience)
     return template("report.html.j2").render(
         report=report,
         result=result,
         index=index,
-        style=Markup(style),
-        style_hash=digest,
+        style=embedded("report.css"),
         svg=Markup,
         source=[shown_text(line) for line in lines[:MOST_SOURCE_LINES]],
         left_out=max(0, len(lines) - MOST_SOURCE_LINES),

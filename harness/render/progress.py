@@ -12,7 +12,7 @@ LINE_EVERY_S = 10.0
 Each = TypeVar("Each")
 
 
-def told(
+def with_progress(
     running: Iterator[Each],
     total: int,
     done: int,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from statistics import median
@@ -12,17 +10,13 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from harness.batch.overview import CheckShown, Overview, ProblemShown, Row
-from harness.render.templates import folder, template
+from harness.render.report import TITLES
+from harness.render.templates import embedded, template
 from harness.results import BROKE, HELD, KINDS, NOT_ASSESSED
 from harness.scorecard import NO_SIGNAL, Level
 
 LEVELS = [*(level.words for level in sorted(Level, reverse=True)), NO_SIGNAL]
-KIND_TITLES = {
-    "invariant": "Invariants",
-    "behaviour": "Behaviours",
-    "edge": "Edges",
-    "cost": "Costs",
-}
+KIND_TITLES = {kind: title for kind, (title, _) in TITLES.items()}
 CELLS = {  # the word is the cell's text; the style sheet draws a sign over it
     HELD: "<td>held",
     BROKE: "<td class=b>broke",
@@ -78,8 +72,6 @@ def round_page(overview: Overview, *, alike: str = "") -> str:
 
     Only its own style and script are allowed to apply, whatever a candidate's name holds.
     """
-    style = _asset("report.css") + _asset("round.css")
-    script = _asset("round.js")
     return template("round.html.j2").render(
         overview=overview,
         sections=[_section(overview, problem) for problem in overview.problems],
@@ -88,10 +80,8 @@ def round_page(overview: Overview, *, alike: str = "") -> str:
         rank=rank,
         address=address,
         cells=cells,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=_digest(style),
-        script_hash=_digest(script),
+        style=embedded("report.css", "round.css"),
+        script=embedded("round.js"),
         alike=alike,
     )
 
@@ -124,11 +114,3 @@ def _section(overview: Overview, problem: ProblemShown) -> Section:
         levels=[levels[level] for level in LEVELS],
         seconds=median([row.seconds for row in rows]),
     )
-
-
-def _asset(name: str) -> str:
-    return (folder() / name).read_text(encoding="utf-8")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

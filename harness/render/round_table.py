@@ -11,6 +11,7 @@ from unicodedata import combining, east_asian_width
 from harness.batch.overview import Overview, Row
 from harness.render.plain import unheeded
 from harness.render.table import cell
+from harness.render.terminal import WIDTH
 from harness.results import BROKE, KINDS, NOT_ASSESSED
 from harness.suite.printable import printable
 
@@ -29,7 +30,6 @@ COLUMNS = (
     "not_assessed_checks",
     "file_sha256",
 )
-WIDTH = 80
 
 
 def round_csv(overview: Overview) -> str:

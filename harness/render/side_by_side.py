@@ -7,18 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.render.plain import unheeded
+from harness.render.report import TITLES
 from harness.render.terminal import SHORT, WIDTH, finding_lines
 from harness.results import BROKE, HELD, KINDS, NOT_ASSESSED, Check, Result
 from harness.suite.printable import printable
 
 ABSENT = "absent"  # the suite of one result has no such check
 LABEL, COLUMN, STATUS = 15, 26, 8
-KIND_TITLES = {
-    "invariant": "invariants",
-    "behaviour": "behaviours",
-    "edge": "edges",
-    "cost": "costs",
-}
 
 
 class OtherProblem(Exception):
@@ -120,9 +115,9 @@ def _lines(comparison: Comparison, names: tuple[str, str], *, every: bool) -> It
 
 def _facts(a: Result, b: Result) -> Iterator[tuple[str, str, str]]:
     yield "level", a.level, b.level
-    for kind, title in KIND_TITLES.items():
+    for kind, (title, _) in TITLES.items():
         if any(check.kind == kind for check in (*a.checks, *b.checks)):
-            yield title, _held(a, kind), _held(b, kind)
+            yield title.lower(), _held(a, kind), _held(b, kind)
     yield "seconds", f"{a.run.seconds:.1f}", f"{b.run.seconds:.1f}"
     yield "lines", f"{a.submission.lines:,}", f"{b.submission.lines:,}"
     yield "graded", a.run.started[:16], b.run.started[:16]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +14,15 @@ from harness.render.plain import lines_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A style or script of ours inside a page, and the digest by which the page allows it."""
+
+    text: Markup
+    sha256: str
 
 
 def folder() -> Path:
@@ -37,6 +49,15 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
     )
     return environment.get_template(name)
+
+
+def embedded(*names: str) -> Embedded:
+    """These files of `templates/`, one after the other."""
+    from markupsafe import Markup
+
+    text = "".join((folder() / name).read_text(encoding="utf-8") for name in names)
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return Embedded(Markup(text), digest)
 
 
 def _harmless(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from harness.render.checks import counts, heaviest_first
 from harness.render.limits import in_words
 from harness.render.own_tests import own_tests_in_words
 from harness.render.plain import unheeded
@@ -12,7 +13,6 @@ from harness.results import BROKE, HELD, NOT_ASSESSED, Check, Finding, OwnTests,
 
 WIDTH = 80
 COLOURS = {HELD: "32", BROKE: "31", NOT_ASSESSED: "33"}
-KINDS = ("invariant", "behaviour", "edge", "cost")  # heaviest first
 LABEL_WIDTH = 10
 SHORT = {NOT_ASSESSED: "n/a"}
 
@@ -32,10 +32,7 @@ def check_line(check: Check, *, colour: bool) -> str:
 
 def findings(result: Result, *, every: bool, colour: bool) -> str:
     """The heaviest finding in full, or every one."""
-    broken = sorted(
-        (check for check in result.checks if check.status == BROKE),
-        key=lambda check: KINDS.index(check.kind),
-    )
+    broken = heaviest_first(result)
     shown = broken if every else broken[:1]
     return "\n".join("\n".join(finding_lines(check, colour=colour)) for check in shown)
 
@@ -80,13 +77,8 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 def summary(result: Result, *, next_command: str) -> str:
     """The last lines: counts, the level with its reasons, and the next command."""
-    counts = [
-        f"{count} {status}"
-        for status in (HELD, BROKE, NOT_ASSESSED)
-        if (count := sum(check.status == status for check in result.checks))
-    ]
     reasons = "; ".join(result.reasons)
-    text = f"{', '.join(counts) or 'nothing ran'}.  {result.level}"
+    text = f"{counts(result)}.  {result.level}"
     lines = textwrap.wrap(
         f"{text}: {reasons}." if reasons else f"{text}.",
         WIDTH,

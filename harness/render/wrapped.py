@@ -6,7 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-WIDTH = 80
+from harness.render.terminal import WIDTH
+
 FENCE = "```"
 ITEM = re.compile(r"(\s*)(?:[-*]|\d+\.) +")
 CODE = re.compile("`[^`]{1,40}`")  # short enough to be kept in one line

@@ -63,6 +63,10 @@ class Sandbox(Protocol):
 
     name: str
 
+    @property
+    def image(self) -> str:
+        """What a worker's code comes from, as a digest; "" where it is this harness's own."""
+
     def start(self, spec: Spec) -> Running:
         """Start a warm parent and return at once; raise `CannotStart`."""
 

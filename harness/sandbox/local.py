@@ -38,6 +38,7 @@ class LocalSandbox:
     """Starts warm parents as children of this process."""
 
     name = "local"
+    image = ""
 
     def start(self, spec: Spec) -> LocalRunning:
         command = [*_prefix(), sys.executable, "-I", "-m", "harness.worker"]

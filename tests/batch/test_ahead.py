@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from harness.batch.entries import Entry
 from harness.batch.run import Job, draw_all_ahead, run_all
 from harness.batch.store import Round
+from harness.judge import limits
+from harness.judge.budget import BUDGETS
 from harness.problems import Problem, find_problem
 from harness.results import to_json
 from harness.sandbox.local import LocalSandbox
@@ -67,6 +71,7 @@ def graded(problem: Problem, sources: dict[str, str], *, ahead: bool) -> dict[st
         Job(Entry(name, problem.slug, "a.py", source.encode()), problem, settings, box, None)
         for name, source in sources.items()
     ]
+    sys.modules.pop(problem.slug, None)  # a suite of that name, from a pack of another test
     drawn = draw_all_ahead(jobs) if ahead else None
     return {
         stored.candidate: comparable(json.loads(to_json(stored.result)))
@@ -96,6 +101,42 @@ def test_checks_that_look_at_their_candidate_first_are_left_to_hypothesis(
     sources = {"ada": REFERENCE.replace("count += by", mistake)}
     plain = graded(problem, sources, ahead=False)
     assert graded(problem, sources, ahead=True) == plain
+
+
+def test_answers_that_are_slow_the_first_time_alone_bend_no_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.packs import make_pack
+
+    checks = (
+        f'@edge("R2", why="w", ask="a")\n@given(st.just({n}))\n'
+        f"def test_it_counts_to_{n}(candidate, by):\n"
+        f'    """it counts to {n}"""\n    equal(candidate.Counter(0).up(by), by)\n\n\n'
+        for n in range(1, 5)
+    )
+    pack = make_pack(tmp_path / "pack")
+    (pack / "graders" / "counter.py").write_text(
+        GIVES_WAY.partition("@invariant")[0] + "".join(checks)
+    )
+    monkeypatch.setattr(limits, "TIMES_THE_REFERENCE", 0)
+    short = dataclasses.replace(BUDGETS["quick"], run_s=3.0, shrink=False)
+    monkeypatch.setitem(BUDGETS, "quick", short)
+    slow = f"""
+import pathlib, time
+class Counter:
+    def __init__(self, start):
+        pass
+    def up(self, by):
+        flag = pathlib.Path({str(tmp_path)!r}) / f"seen{{by}}"
+        if not flag.exists():
+            flag.touch()
+            time.sleep(2)
+        return -1
+"""
+    [result] = graded(find_problem(pack, "counter"), {"ada": slow}, ahead=True).values()
+    got = [check["finding"]["got"] for check in json.loads(result)["checks"]]
+    assert (got[0], len(got)) == ("-1", 4)
+    assert "the time was used up" in got[-1]
 
 
 def test_what_breaks_once_and_holds_the_second_time_is_broken(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from harness.batch.entries import Entry
-from harness.batch.run import image_of, key_of
+from harness.batch.run import key_of
 from harness.batch.store import Round, Store
 from harness.problems import find_problem
 from harness.sandbox.docker import DockerSandbox
@@ -101,8 +101,8 @@ def test_a_full_disk_keeps_what_is_there_and_the_rest_is_graded_later(tmp_path: 
 
 
 def test_another_image_is_another_result() -> None:
-    assert image_of(DockerSandbox()).startswith("sha256:")
-    assert image_of(DockerSandbox("harness-of-nobody")) == ""
+    assert DockerSandbox().image.startswith("sha256:")
+    assert DockerSandbox("harness-of-nobody").image == ""
     problem, entry = find_problem(PACK, "tally"), Entry("ada", "tally", "a.py", b"")
     settings = Round(1, "quick", "docker", "cpu")
     keys = {key_of(entry, problem, settings, image) for image in ("sha256:1", "sha256:2", "")}

@@ -24,6 +24,7 @@ class KillsItsJudge:
     """A sandbox that is the end of whoever starts it, as often as its folder has no note of it."""
 
     name = "local"
+    image = ""
 
     def __init__(self, folder: Path, times: int) -> None:
         self._folder, self._times = folder, times

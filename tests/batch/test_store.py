@@ -46,3 +46,8 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_run_and_a_second_run_i
         assert [path for path in left if path.exists()] == []
         with pytest.raises(BusyFolder), store.locked():
             pass
+
+
+def test_a_fork_that_fails_under_the_lock_is_not_another_run(tmp_path: Path) -> None:
+    with pytest.raises(BlockingIOError), Store(tmp_path).locked():
+        raise BlockingIOError(11, "Resource temporarily unavailable")

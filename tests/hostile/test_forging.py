@@ -127,6 +127,7 @@ class LostAfter:
     """A sandbox whose keeper is gone after so many starts."""
 
     name = "lost"
+    image = ""
 
     def __init__(self, starts: int) -> None:
         self._left = starts
