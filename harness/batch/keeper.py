@@ -15,8 +15,9 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
+from harness.batch.judges import run_all
 from harness.batch.orders import NotHere, Order, job_of
-from harness.batch.run import run_all, warm
+from harness.batch.run import warm
 from harness.stopped import on_signals, stop
 from harness.worker.processes import PR_SET_PDEATHSIG, die_with_parent
 

@@ -142,7 +142,8 @@ def _todo(
 
 def _running(executor: str, todo: list[Job], jobs: int | None, device: str) -> Iterator[Stored]:
     """The results as they finish: nothing runs before the first is asked for."""
-    from harness.batch.run import draw_all_ahead, run_all
+    from harness.batch.judges import run_all
+    from harness.batch.run import draw_all_ahead
 
     if executor != "local":
         return _on_cluster(todo, jobs, executor if executor.startswith(RAY_ADDRESS) else "")

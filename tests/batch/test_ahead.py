@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.batch.entries import Entry
-from harness.batch.run import Job, draw_all_ahead, run_all
+from harness.batch.judges import run_all
+from harness.batch.run import Job, draw_all_ahead
 from harness.batch.store import Round
 from harness.judge import limits
 from harness.judge.budget import BUDGETS

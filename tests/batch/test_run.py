@@ -9,11 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from harness.batch.entries import Entry
-from harness.batch.run import Job, run_all
+from harness.batch.judges import run_all
+from harness.batch.run import Job
 from harness.batch.store import Round, Store
 from harness.problems import find_problem
-from harness.sandbox.base import Running, Spec
+from harness.sandbox.base import Ending, Running, Spec
 from harness.sandbox.local import LocalSandbox
 
 PACK = Path(__file__).parents[1] / "hostile" / "pack"
@@ -38,6 +41,35 @@ class KillsItsJudge:
 
     def describe(self) -> str:
         return "a sandbox that kills"
+
+
+class Noted:
+    """A local sandbox that writes down when it is started and ended."""
+
+    name = "local"
+    image = ""
+
+    def __init__(self, notes: Path) -> None:
+        self._notes = notes
+
+    def start(self, spec: Spec) -> Running:
+        self._note("+")
+        running = LocalSandbox().start(spec)
+        end = running.end
+
+        def noted() -> Ending:
+            self._note("-")
+            return end()
+
+        running.end = noted  # type: ignore[method-assign]
+        return running
+
+    def describe(self) -> str:
+        return "a sandbox that is noted"
+
+    def _note(self, what: str) -> None:
+        with self._notes.open("a") as notes:
+            notes.write(what)
 
 
 def jobs(tmp_path: Path, deaths: int) -> list[Job]:
@@ -71,6 +103,24 @@ def test_a_judge_that_dies_again_is_ours_and_nobodys_mark(tmp_path: Path) -> Non
     assert graded.pop("bob") == ("No signal", "the judge was ended (-9), 2 times")
     assert graded == dict.fromkeys(("ada", "zoe"), ("Strong hire", ""))
     assert {stored.candidate for stored in Store(tmp_path).all()} == {"ada", "zoe"}
+
+
+@pytest.mark.parametrize(
+    ("device", "notes"), [("cpu", "++-+-+-+--"), ("cuda", "+-+-+-+-+-")], ids=["cpu", "cuda"]
+)
+def test_the_next_sandbox_starts_while_a_submission_is_judged(
+    tmp_path: Path, device: str, notes: str
+) -> None:
+    """One ahead, no more; a GPU is nobody's but the one's at work."""
+    problem = find_problem(PACK, "tally")
+    Store(tmp_path).results.mkdir()
+    five = [
+        Job(Entry(name, "tally", f"{name}.py", RIGHT), problem, Round(1, "quick", "local", device),
+            Noted(tmp_path / "notes"), tmp_path)
+        for name in "abcde"
+    ]  # fmt: skip
+    assert [stored.result.level for stored in run_all(five, 1)] == ["Strong hire"] * 5
+    assert (tmp_path / "notes").read_text() == notes
 
 
 def test_a_round_that_is_stopped_ends_its_judges(tmp_path: Path) -> None:
