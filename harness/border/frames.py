@@ -16,6 +16,7 @@ TO_CHILD = 1  # between the judge and the candidate's process, relayed by the pa
 
 MAX_HEADER_BYTES = 2 * 1024 * 1024  # msgpack grows up to 70 times in memory: at most 140 MiB
 MAX_BLOB_BYTES = 512 * 1024 * 1024
+SMALL_BYTES = 64 * 1024
 
 
 class BadFrame(Exception):
@@ -53,4 +54,6 @@ def frame(channel: int, header: bytes, blobs: list[bytes]) -> list[bytes]:
     if len(header) > MAX_HEADER_BYTES or blob_bytes > MAX_BLOB_BYTES:
         raise BadFrame(f"a frame of {len(header):,} + {blob_bytes:,} bytes is above the cap")
     prefix = PREFIX.pack(channel, len(header), blob_bytes)
+    if blob_bytes <= SMALL_BYTES:  # every write wakes the reader, and costs more than a copy
+        return [b"".join([prefix, header, *blobs])]
     return [prefix + header, *blobs]

@@ -24,7 +24,9 @@ MAX_READ_DEPTH = 2 * MAX_DEPTH + 2  # a dict's pairs are a level of their own
 MAX_INT_BITS = 4096
 MAX_NAME_CHARS = 120
 MAX_ALIKE_HASHES = 32  # keys made to collide cost the judge the square of their number
-INT64 = range(-(2**63), 2**63)
+LEAST, MOST = -(2**63), 2**63 - 1
+AS_THEY_ARE = frozenset({type(None), bool, float, bytes})
+SCALARS = AS_THEY_ARE | {int, str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,15 @@ Find = Callable[[int], object]
 
 def pack(value: Any, blobs: Blobs, hold: Hold, depth: int = 0) -> Any:
     """Write a value with built-in types only; `hold` numbers an object that has to stay."""
-    if value is None or value is True or value is False or type(value) in (float, bytes):
+    kind = type(value)  # what an object says of its own class may be a lie
+    if kind in AS_THEY_ARE or (kind is int and LEAST <= value <= MOST):
+        return value
+    if kind is str and value.isascii():
         return value
     if depth > MAX_DEPTH:
         return {"opaque": f"nested more than {MAX_DEPTH} levels deep"}
-    kind = type(value)  # what an object says of its own class may be a lie
+    if kind is list:
+        return [pack(item, blobs, hold, depth + 1) for item in value]
     if kind is Opaque:
         return {"opaque": value.what}
     if kind is DType:
@@ -83,7 +89,7 @@ def pack(value: Any, blobs: Blobs, hold: Hold, depth: int = 0) -> Any:
 def _pack_scalar(value: int | float | str | bytes) -> Any:
     if isinstance(value, int):
         number = int.__int__(value)
-        if number in INT64:
+        if LEAST <= number <= MOST:
             return number
         if number.bit_length() > MAX_INT_BITS:
             return {"opaque": f"a whole number of {number.bit_length():,} bits"}
@@ -138,13 +144,15 @@ def unpack(raw: Any, blobs: Blobs, find: Find | None = None, depth: int = 0) -> 
 
     `find` gives the object for a number on the worker's side; without it an `Object` is returned.
     """
-    if raw is None or type(raw) in (bool, int, float, str, bytes):
+    if type(raw) in SCALARS:
         return raw
     if depth > MAX_READ_DEPTH:
         raise BadFrame(f"a value nested more than {MAX_DEPTH} levels deep")
     blobs.containers += 1
     if type(raw) is list:
-        return [unpack(item, blobs, find, depth + 1) for item in raw]
+        return [
+            item if type(item) in SCALARS else unpack(item, blobs, find, depth + 1) for item in raw
+        ]
     if type(raw) is not dict or len(raw) != 1:
         raise BadFrame(f"a value of kind {type(raw).__name__}")
     [(kind, body)] = raw.items()

@@ -33,9 +33,11 @@ class Call:
         """The call that raised: this one, or the one for want of which it was skipped."""
         if self.error is not None:
             return self
+        if not self.skipped:
+            return None
         values = (getattr(value, "asked", None) for value in (*self.args, *self.kwargs.values()))
         needed = [call for call in (self.target, *values) if isinstance(call, Call)]
-        return next((one for call in needed if self.skipped and (one := call.failed())), None)
+        return next((one for call in needed if (one := call.failed())), None)
 
 
 @dataclass(slots=True)

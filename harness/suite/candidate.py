@@ -152,24 +152,16 @@ class Candidate:
             self._changed.append(Record(list(self._record.calls)))
 
     def _step(self, call: Call, outgoing: Blobs, echo: bool) -> Step:
-        def hold(value: object) -> int:
-            asked = getattr(value, "asked", None)
-            if not isinstance(asked, Call):
-                raise TypeError(f"a suite cannot send {value!r:.80}")
-            return asked.id
-
-        mutable = any(
-            type(base).__name__ in MUTABLE for base in (*call.args, *call.kwargs.values())
-        )
+        given = (*call.args, *call.kwargs.values()) if call.kwargs else call.args
         return Step(
             id=call.id,
             op=call.op,
             target=0 if call.target is None else call.target.id,
             name=call.name,
-            args=pack(list(call.args), outgoing, hold),
-            kwargs={key: pack(value, outgoing, hold) for key, value in call.kwargs.items()},
+            args=[pack(value, outgoing, _number) for value in call.args],
+            kwargs={key: pack(value, outgoing, _number) for key, value in call.kwargs.items()},
             fields=list(self._records.get(call.name, ())),
-            echo=echo and mutable and call.op == "call",
+            echo=echo and call.op == "call" and any(type(v).__name__ in MUTABLE for v in given),
         )
 
     def _fill(self, calls: list[Call], answers: Answers) -> None:
@@ -188,6 +180,14 @@ class Candidate:
         for call in calls:
             if call.fault is not None:
                 raise CandidateFault(call.fault)
+
+
+def _number(value: object) -> int:
+    """What an object of the candidate's own, as a suite holds it, is called in the worker."""
+    asked = getattr(value, "asked", None)
+    if not isinstance(asked, Call):
+        raise TypeError(f"a suite cannot send {value!r:.80}")
+    return asked.id
 
 
 class Asking:

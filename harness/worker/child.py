@@ -115,6 +115,8 @@ class Child:
         # Packing is ours: it stays outside what is observed.
         answer = self._answer(step, result, raised, outgoing)
         after = self._after(args, kwargs, outgoing) if step.echo else None
+        if after is None and not observed:
+            return answer
         return msgspec.structs.replace(answer, after=after, observed=observed or None)
 
     def _answer(

@@ -7,8 +7,10 @@ switch them off; the values that cross are judged all the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+
+Watched = AbstractContextManager[dict[str, Any]]
 
 
 class Observers:
@@ -22,15 +24,18 @@ class Observers:
 
             self.not_checked = probe()
 
-    @contextmanager
-    def watch(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Observe one step; the yielded dict is filled when it ends. Only calls are observed."""
-        observed: dict[str, Any] = {}
+    def watch(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Watched:
+        """Observe one step; the dict it gives is filled when it ends. Only calls are observed."""
         if op != "call" or "triton" not in self._names:
-            yield observed
-            return
-        from harness.worker.triton_watch import watch
+            return nullcontext({})
+        return _watched_kernels(args, kwargs)
 
-        with watch(args, kwargs) as report:
-            yield observed
-        observed.update(report.facts())
+
+@contextmanager
+def _watched_kernels(args: list[Any], kwargs: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    from harness.worker.triton_watch import watch
+
+    observed: dict[str, Any] = {}
+    with watch(args, kwargs) as report:
+        yield observed
+    observed.update(report.facts())

@@ -106,18 +106,19 @@ class Parent:
     def _pass_on(self, raw: bytearray, left: int) -> None:
         """Hand a frame to the child; one that no longer reads it is not waited for by the judge."""
         target = self._child.stream if self._child is not None else None
-        pieces = [raw]
+        piece = raw  # with what follows it: every write wakes the reader
         while True:
-            for piece in pieces:
-                try:
-                    if target is not None:
-                        stream.send_all(target, piece, self._requests)
-                except OSError:
-                    target = None  # the child is gone: swallow the rest, its end is reported next
+            more = stream.read_exactly(self._requests, min(left, CHUNK))
+            left -= len(more)
+            piece += more
+            try:
+                if target is not None:
+                    stream.send_all(target, piece, self._requests)
+            except OSError:
+                target = None  # the child is gone: swallow the rest, its end is reported next
             if not left:
                 return
-            pieces = [stream.read_exactly(self._requests, min(left, CHUNK))]
-            left -= len(pieces[0])
+            piece = bytearray()
 
     def _control(self, message: Message) -> None:
         if isinstance(message, Hello):
@@ -168,8 +169,7 @@ class Parent:
         except BadFrame as error:
             self._finish(child, bad_frame=str(error))
         else:
-            stream.write_all(self._answers, raw)
-            stream.write_all(self._answers, body)
+            stream.write_all(self._answers, raw, body)
 
     def _finish(self, child: Process, bad_frame: str = "") -> None:
         self._child = None
