@@ -20,6 +20,7 @@ import msgspec
 
 from harness.batch.node import KeeperLost, carry_out
 from harness.batch.orders import INSTALL, order_of
+from harness.batch.outstanding import AGAIN
 from harness.batch.run import Job, given_up, kept
 from harness.batch.store import Stored
 from harness.judge.round import spec_for
@@ -31,7 +32,6 @@ STORE_BYTES = 80 * 1024 * 1024  # results are small; this is what Ray wants at t
 CONNECT_LIMIT_S = 10.0
 COLOURS = re.compile("\x1b\\[[0-9;]*m")
 MOST_CHARS = 300  # of one line of Ray's
-AGAIN = "run the same command again: what is graded is kept"
 
 
 class NoCluster(Exception):

@@ -110,9 +110,7 @@ class Store:
 
     def put(self, stored: Stored) -> None:
         """Write a result whole."""
-        document = msgspec.json.decode(to_json(stored.result))
-        raw = msgspec.json.encode({"key": stored.key, "candidate": stored.candidate,
-                                   "origin": stored.origin, "result": document})  # fmt: skip
+        raw = msgspec.json.encode(document_of(stored))
         path = self.path(stored.candidate, stored.result.problem.slug)
         write_whole(path, msgspec.json.format(raw, indent=2), lasting=True)
 
@@ -153,6 +151,13 @@ def file_stem(candidate: str, slug: str) -> str:
     if len(name) > MAX_NAME_BYTES:
         name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
     return f"{name}__{quote(slug, safe='')}"
+
+
+def document_of(stored: Stored) -> dict[str, object]:
+    """A stored result as it is written; `stored_in` reads it."""
+    document = msgspec.json.decode(to_json(stored.result))
+    return {"key": stored.key, "candidate": stored.candidate,
+            "origin": stored.origin, "result": document}  # fmt: skip
 
 
 def stored_in(raw: bytes) -> Stored:

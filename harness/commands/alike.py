@@ -51,7 +51,8 @@ def alike_command(ctx: click.Context, results: Path, blind: bool) -> None:
         raise click.UsageError(str(error)) from None
     if not shown.graded:
         raise click.UsageError(f"{results} holds no results of a round\n  harness grade makes them")
-    found = alike(shown.graded, {p.slug: handed_out(p) for p in all_problems(pack_of(ctx))})
+    some = [one for one in shown.graded if one.result.submission.source]
+    found = alike(some, {p.slug: handed_out(p) for p in all_problems(pack_of(ctx))})
     for line in alike_lines(found):
         click.echo(line)
     page = shown.folder / ALIKE

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from harness.problems import all_problems
 
 if TYPE_CHECKING:
     from harness.batch.entries import Entry, Puzzle
+    from harness.batch.outstanding import Outstanding
     from harness.batch.run import Job
     from harness.batch.store import Round, Store, Stored
     from harness.problems import Problem
@@ -79,8 +81,10 @@ def grade_command(
         with store.locked():
             settings = store.round(budget, backend, device, seed)
             todo = _todo(store, entries, problems, settings, sandbox_named(backend))
-            running = _running(executor, todo, jobs, device) if todo else iter(())
-            failed = _run(len(entries), len(todo), running)
+            left = [job for _, job in todo]
+            running = _running(executor, left, jobs, device) if left else iter(())
+            with _noted(store.folder, entries, todo) as outstanding:
+                failed = _run(outstanding, len(entries), len(left), running)
     except (BusyFolder, NoPlace, OtherRound) as error:
         raise click.UsageError(f"{error}\n  name another folder with --out") from None
     index = say_round(store, failed, [(entry.candidate, entry.slug) for entry in entries], blind)
@@ -127,8 +131,8 @@ def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> N
 
 def _todo(
     store: Store, entries: list[Entry], problems: dict[str, Problem], settings: Round, box: Sandbox
-) -> list[Job]:
-    """The submissions whose result for exactly these inputs is not there yet."""
+) -> list[tuple[str, Job]]:
+    """The submissions whose result for exactly these inputs is not there yet, and its key."""
     from harness.batch.run import Job, key_of
 
     jobs = []
@@ -136,7 +140,7 @@ def _todo(
         problem = problems[entry.slug]
         key = key_of(entry, problem, settings, box.image)
         if not store.has(entry.candidate, entry.slug, key):
-            jobs.append(Job(entry, problem, settings, box, store.folder))
+            jobs.append((key, Job(entry, problem, settings, box, store.folder)))
     return jobs
 
 
@@ -159,11 +163,40 @@ def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Sto
         raise click.UsageError(str(error)) from None
 
 
-def _run(total: int, left: int, running: Iterator[Stored]) -> list[Stored]:
+@contextmanager
+def _noted(
+    folder: Path, entries: list[Entry], todo: list[tuple[str, Job]]
+) -> Iterator[Outstanding]:
+    """Keep a note of what has no result, however the run ends; results are kept without it too."""
+    from harness.batch.outstanding import Outstanding
+
+    outstanding = Outstanding(folder, [(one.candidate, one.slug) for one in entries], todo)
+    _note(outstanding)
+    try:
+        yield outstanding
+    finally:
+        _note(outstanding)
+
+
+def _note(outstanding: Outstanding) -> None:
+    try:
+        outstanding.note()
+    except OSError as error:
+        click.echo(f"what is not graded cannot be noted: {error.strerror}", err=True)
+
+
+def _run(
+    outstanding: Outstanding, total: int, left: int, running: Iterator[Stored]
+) -> list[Stored]:
+    """Have everything graded; what could not be."""
     from harness.render.progress import with_progress
 
-    kept = with_progress(running, total, total - left, sys.stderr)
-    return [stored for stored in kept if stored.result.could_not_grade]
+    failed = []
+    for stored in with_progress(running, total, total - left, sys.stderr):
+        outstanding.hear(stored)
+        if stored.result.could_not_grade:
+            failed.append(stored)
+    return failed
 
 
 def _at_once(device: str) -> int:

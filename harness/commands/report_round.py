@@ -15,6 +15,7 @@ from harness.commands.shown import FILES, RoundShown, document, round_shown, wri
 from harness.suite.printable import printable
 from harness.whole_files import write_whole
 
+MOST_LISTED = 20
 MANY = 200  # scorecards, which take a second or more
 
 
@@ -39,7 +40,9 @@ def report_round(
         click.echo(f"the report cannot be written: {error.strerror}", err=True)
         click.echo("  name another place with --out", err=True)
         ctx.exit(USAGE)
-    for line in _notes(shown, ready.parent):
+    rows = shown.overview.submissions
+    left = [(row.candidate, row.problem, why) for row in rows if (why := row.could_not_grade)]
+    for line in [*_not_graded(left), *_notes(shown, ready.parent)]:
         click.echo(line, err=True)
     click.echo(f"{ready} is ready.")
 
@@ -88,9 +91,9 @@ def say_round(
     shown = _gathered(store, failed, blind=blind)
     for line in shown.lines(entries):
         click.echo(line)
-    for stored in failed:
-        who = f"{shown.name(stored.candidate)}, {stored.result.problem.slug}"
-        click.echo(f"  not graded: {printable(f'{who}: {stored.result.could_not_grade}')}")
+    left = [(shown.name(name), slug, why) for name, slug, why in map(_why_not, failed)]
+    for line in _not_graded(left):
+        click.echo(line)
     try:
         index = _pages(shown, shown.folder)
     except OSError as error:
@@ -99,6 +102,17 @@ def say_round(
     for line in _notes(shown, shown.folder):
         click.echo(line, err=True)
     return str(index)
+
+
+def _why_not(stored: Stored) -> tuple[str, str, str]:
+    return stored.candidate, stored.result.problem.slug, stored.result.could_not_grade
+
+
+def _not_graded(left: list[tuple[str, str, str]]) -> list[str]:
+    """A line each of what has no result: whose, of which problem, and why."""
+    lines = [f"not graded: {printable(f'{who}, {slug}: {why}')}" for who, slug, why in left]
+    more = len(lines) - MOST_LISTED
+    return lines if more <= 0 else [*lines[:MOST_LISTED], f"and {more:,} more, all on the page"]
 
 
 def _notes(shown: RoundShown, folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from harness.batch.blind import hidden, labels, tells
+from harness.batch.outstanding import NOT_GRADED, outstanding, place_of
 from harness.batch.overview import Overview, overview_of, to_json
 from harness.batch.store import Store, Stored
 from harness.render.html import html
@@ -51,9 +52,12 @@ class RoundShown:
 
 
 def round_shown(store: Store, failed: Collection[Stored] = (), *, blind: bool) -> RoundShown:
-    """What a folder of results holds, and what could not be graded just now."""
+    """What a folder of results holds and has no result of; `failed` just now."""
     stored, left_out = store.sorted_out()
-    by_place = {(one.candidate, one.result.problem.slug): one for one in [*stored, *failed]}
+    missing, wrong = outstanding(store.folder, stored)
+    if wrong:
+        left_out[NOT_GRADED] = wrong
+    by_place = {place_of(one): one for one in [*stored, *missing, *failed]}
     graded = [by_place[place] for place in sorted(by_place)]
     if not blind:
         why = [f"{name}: {why}" for name, why in left_out.items()]

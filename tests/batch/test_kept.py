@@ -73,7 +73,7 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_keeps_what_is_there_and_the_rest_is_graded_later(tmp_path: Path) -> None:
-    """Three pages: for the round's settings and two results."""
+    """Four pages: for the settings of the round, the note of what waits, and two results."""
     (tmp_path / "in").mkdir()
     (tmp_path / "small").mkdir()
     for name in ("ada", "bob", "zoe"):
@@ -82,10 +82,11 @@ def test_a_full_disk_keeps_what_is_there_and_the_rest_is_graded_later(tmp_path: 
         f"{sys.executable} -m harness --pack {PACK} grade in --out small/out "
         "--backend local --jobs 1"
     )
+    told = f"{sys.executable} -m harness report small/out --format csv --out -"
     program = (
-        f"mount -t tmpfs -o size=12k none small && {again}; echo first $?; "
-        f"ls -A small/out/results; mount -o remount,size=9m small; {again}; echo second $?; "
-        "ls -A small/out/results; cp small/out/round.json ."
+        f"mount -t tmpfs -o size=16k none small && {again}; echo first $?; "
+        f"ls -A small/out/results; {told}; mount -o remount,size=9m small; {again}; "
+        "echo second $?; ls -A small/out/results; cp small/out/round.json ."
     )
     apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", program]
     done = subprocess.run(apart, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -98,6 +99,7 @@ def test_a_full_disk_keeps_what_is_there_and_the_rest_is_graded_later(tmp_path: 
     assert "first 3\nada__tally.json\nbob__tally.json\n" in done.stdout
     assert "not graded: zoe, tally: the result cannot be kept: No space left on" in done.stdout
     assert "2 of 3 graded." in done.stdout
+    assert "\nzoe,tally,No signal," in done.stdout
 
 
 def test_another_image_is_another_result() -> None:
