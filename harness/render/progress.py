@@ -21,16 +21,16 @@ def with_progress(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Each]:
     """What runs, as it comes, with a word on `out` of how much is done and what time is left."""
-    if out.isatty():
-        yield from _with_bar(running, total, done, out)
+    if done == total:
+        yield from running
+    elif out.isatty():
+        yield from _with_bar(running, total - done, out)
     else:
         yield from _with_lines(running, total, done, out, clock)
 
 
-def _with_bar(running: Iterator[Each], total: int, done: int, out: TextIO) -> Iterator[Each]:
-    with click.progressbar(
-        length=total - done, label=f"grading {total - done}", file=out, show_pos=True
-    ) as bar:
+def _with_bar(running: Iterator[Each], left: int, out: TextIO) -> Iterator[Each]:
+    with click.progressbar(length=left, label="grading", file=out, show_pos=True) as bar:
         for each in running:
             bar.update(1)
             yield each
