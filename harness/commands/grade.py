@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +34,9 @@ RAY_ADDRESS = "ray://"
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--budget", type=click.Choice(["quick", "full"]), default="quick", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Instead of a secret one.")
-@click.option("--jobs", type=click.IntRange(1), help="How many at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="How many at a time; else one a core, by memory."
+)
 @click.option("--executor", default="local", show_default=True, metavar="local|ray[://HOST:PORT]",
               help="Where it runs: this machine, or a Ray cluster.")  # fmt: skip
 @click.option("--branches", multiple=True, metavar="PATTERN",
@@ -147,11 +148,14 @@ def _todo(
 def _running(executor: str, todo: list[Job], jobs: int | None, device: str) -> Iterator[Stored]:
     """The results as they finish: nothing runs before the first is asked for."""
     from harness.batch.judges import run_all
+    from harness.batch.room import at_once
     from harness.batch.run import draw_all_ahead
+    from harness.judge.round import spec_for
 
     if executor != "local":
         return _on_cluster(todo, jobs, executor if executor.startswith(RAY_ADDRESS) else "")
-    return run_all(todo, jobs or _at_once(device), ahead=draw_all_ahead(todo))
+    jobs = jobs or at_once([spec_for(job.problem, device) for job in todo], device)
+    return run_all(todo, jobs, ahead=draw_all_ahead(todo))
 
 
 def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Stored]:
@@ -197,12 +201,3 @@ def _run(
         if stored.result.could_not_grade:
             failed.append(stored)
     return failed
-
-
-def _at_once(device: str) -> int:
-    """One job a GPU; on CPUs one a core."""
-    if device == "cuda":
-        import torch
-
-        return max(1, torch.cuda.device_count())
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
