@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from harness.batch.store import Stored
-from harness.render.side_by_side import OtherProblem, compared, side_by_side
+from harness.render.comparison import OtherProblem, compared
+from harness.render.side_by_side import side_by_side
 from harness.results import Result, to_json
 from tests.batch.rounds_made import kept
 from tests.commands.running import harness, said

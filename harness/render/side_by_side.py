@@ -1,84 +1,16 @@
-"""Two results of one problem side by side: level, the checks on which they differ, findings."""
+"""Two results side by side on a terminal: level, the checks on which they differ, findings."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from harness.render.comparison import Comparison, careful, counted, facts
 from harness.render.plain import unheeded
-from harness.render.report import TITLES
 from harness.render.terminal import SHORT, WIDTH, finding_lines
-from harness.results import BROKE, HELD, KINDS, NOT_ASSESSED, Check, Result
 from harness.suite.printable import printable
 
-ABSENT = "absent"  # the suite of one result has no such check
 LABEL, COLUMN, STATUS = 15, 26, 8
-
-
-class OtherProblem(Exception):
-    """The two results are of different problems."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One check in both results; None where a suite has no such check."""
-
-    a: Check | None
-    b: Check | None
-
-    @property
-    def either(self) -> Check:
-        one = self.a or self.b
-        assert one is not None
-        return one
-
-    @property
-    def statuses(self) -> tuple[str, str]:
-        return (self.a.status if self.a else ABSENT, self.b.status if self.b else ABSENT)
-
-    @property
-    def differs(self) -> bool:
-        return self.statuses[0] != self.statuses[1]
-
-    @property
-    def broke_otherwise(self) -> bool:
-        """Whether it broke in both, each in its own way."""
-        return self.statuses == (BROKE, BROKE) and _way(self.a) != _way(self.b)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two results and their checks in pairs, heaviest kinds first."""
-
-    a: Result
-    b: Result
-    pairs: list[Pair]
-
-    @property
-    def differing(self) -> list[Pair]:
-        return [pair for pair in self.pairs if pair.differs]
-
-    def both(self, status: str) -> list[Pair]:
-        """The pairs that went this way in both."""
-        return [pair for pair in self.pairs if pair.statuses == (status, status)]
-
-    @property
-    def findings(self) -> list[tuple[str, Check]]:
-        """What broke on one side alone, then what broke on both in different ways."""
-        pairs = [*self.differing, *(pair for pair in self.pairs if pair.broke_otherwise)]
-        sides = [(letter, check) for p in pairs for letter, check in (("A", p.a), ("B", p.b))]
-        return [(letter, check) for letter, check in sides if check and check.status == BROKE]
-
-
-def compared(a: Result, b: Result) -> Comparison:
-    """The two laid side by side; raises `OtherProblem`."""
-    if a.problem.slug != b.problem.slug:
-        raise OtherProblem(f"A is of {a.problem.slug!r}, B of {b.problem.slug!r}")
-    left, right = ({check.id: check for check in one.checks} for one in (a, b))
-    pairs = [Pair(left.get(name), right.get(name)) for name in left | right]
-    pairs.sort(key=lambda pair: KINDS.index(pair.either.kind))
-    return Comparison(a, b, pairs)
 
 
 def side_by_side(comparison: Comparison, names: tuple[str, str], *, every: bool) -> Iterator[str]:
@@ -94,55 +26,23 @@ def _lines(comparison: Comparison, names: tuple[str, str], *, every: bool) -> It
     for letter, name in zip("AB", names, strict=True):
         yield from _wrapped(printable(name), f"  {letter}  ", "     ")
     yield ""
-    for label, left, right in [("", "A", "B"), *_facts(a, b)]:
+    for label, left, right in [("", "A", "B"), *facts(a, b)]:
         yield f"  {label:<{LABEL}}{left:<{COLUMN}}{right}".rstrip()
     yield ""
     for letter, result in (("A", a), ("B", b)):
         if result.reasons:
             yield from _wrapped("; ".join(result.reasons), f"  {letter}: ", "     ")
-    careful = list(_careful(a, b))
-    if careful:
+    care = list(careful(a, b))
+    if care:
         yield ""
-        yield from _wrapped("; ".join(careful), "Compare with care: ", "  ")
+        yield from _wrapped("; ".join(care), "Compare with care: ", "  ")
     yield ""
     yield from _checks(comparison)
     for letter, check in comparison.findings[: None if every else 1]:
         yield f"In {letter},"
         yield from finding_lines(check, asked=False)
-    yield from _wrapped(_counted(comparison), "", "")
+    yield from _wrapped(counted(comparison), "", "")
     yield f"A: {a.level}.  B: {b.level}."
-
-
-def _facts(a: Result, b: Result) -> Iterator[tuple[str, str, str]]:
-    yield "level", a.level, b.level
-    for kind, (title, _) in TITLES.items():
-        if any(check.kind == kind for check in (*a.checks, *b.checks)):
-            yield title.lower(), _held(a, kind), _held(b, kind)
-    yield "seconds", f"{a.run.seconds:.1f}", f"{b.run.seconds:.1f}"
-    yield "lines", f"{a.submission.lines:,}", f"{b.submission.lines:,}"
-    yield "graded", a.run.started[:16], b.run.started[:16]
-
-
-def _held(result: Result, kind: str) -> str:
-    how = [check.status for check in result.checks if check.kind == kind]
-    broke = f", {how.count(BROKE)} broke" if BROKE in how else ""
-    missing = f", {how.count(NOT_ASSESSED)} n/a" if NOT_ASSESSED in how else ""
-    return f"{how.count(HELD)} held{broke}{missing}"
-
-
-def _careful(a: Result, b: Result) -> Iterator[str]:
-    """What was not the same for both."""
-    run_a, run_b = a.run, b.run
-    if a.problem.suite_sha256 != b.problem.suite_sha256:
-        yield "the suites differ, so a check may ask for something else"
-    if run_a.seed != run_b.seed:
-        yield f"the seeds differ ({run_a.seed}, {run_b.seed}), and with them the generated cases"
-    for what in ("budget", "backend", "device", "harness"):
-        left, right = getattr(run_a, what), getattr(run_b, what)
-        if left != right:
-            yield f"the {what} differs ({left}, {right})"
-    if a.submission.sha256 == b.submission.sha256:
-        yield "both are the same file"
 
 
 def _checks(comparison: Comparison) -> Iterator[str]:
@@ -155,24 +55,6 @@ def _checks(comparison: Comparison) -> Iterator[str]:
         words = f"{pair.either.claim} ({pair.either.kind}, {pair.either.requirement})"
         yield from _wrapped(words, f"  {left:<{STATUS}}{right:<{STATUS}}", " " * 18)
     yield ""
-
-
-def _way(check: Check | None) -> tuple[str, str, str] | None:
-    finding = check.finding if check else None
-    return (finding.fault, finding.wanted, finding.got) if finding else None
-
-
-def _counted(comparison: Comparison) -> str:
-    differing, broke = len(comparison.differing), comparison.both(BROKE)
-    other = sum(pair.broke_otherwise for pair in broke)
-    words = [f"{differing} check{'s differ' if differing != 1 else ' differs'}"]
-    words.append(f"{len(comparison.both(HELD))} held in both")
-    words.append(
-        f"{len(broke)} broke in both{f', {other} of them in another way' if other else ''}"
-    )
-    if missing := len(comparison.both(NOT_ASSESSED)):
-        words.append(f"{missing} not assessed in both")
-    return "; ".join(words) + "."
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:
