@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -159,6 +160,19 @@ def play(candidate: Candidate, plan: Plan, *looks: str) -> tuple[Model, list[Mom
     return model, moments
 
 
+def planned(candidate: Candidate, plan: Plan) -> tuple[Model, Program, Reply]:
+    """A program of the calls that fit, for a check to add to and run."""
+    num_blocks, block_size, operations = plan
+    model = Model(num_blocks, block_size)
+    program = candidate.program(echo=False)
+    pool = program.PagedAllocator(num_blocks, block_size)
+    for operation in operations:
+        call = _bound(operation, model)
+        if call is not None and getattr(model, call[0])(*call[1:]):
+            pool.call(*call)
+    return model, program, pool
+
+
 def _bound(operation: Operation, model: Model) -> tuple[Any, ...] | None:
     """The call that an operation means now; None when there is nobody to do it to."""
     what, which, tokens = operation
@@ -184,7 +198,7 @@ def look(pool: Reply, model: Model, looks: tuple[str, ...] = EVERYTHING) -> dict
     if LENGTHS in looks:
         seen[LENGTHS] = {seq: pool.num_tokens(seq) for seq in model.lengths}
     if COUNTS in looks:
-        seen[COUNTS] = [pool.ref_count(block) for block in range(model.num_blocks)]
+        seen[COUNTS] = counts_of(pool, model.num_blocks)
     return seen
 
 
@@ -197,10 +211,23 @@ def state(looks: dict[str, Any]) -> list[tuple[str, Reply]]:
     return named
 
 
+def counts_of(pool: Reply, num_blocks: int) -> list[Reply]:
+    """Plan a look at the count of every block; the caller marks it as probes."""
+    return [pool.ref_count(block) for block in range(num_blocks)]
+
+
+def counted(counts: list[Reply], table: Any, wanted: int) -> None:
+    """Break unless each block of a table is one of the pool and has this count."""
+    for block in whole_numbers(table, "blocks"):
+        outside = f"blocks from 0 to {len(counts) - 1}"
+        holds(0 <= block < len(counts), outside, f"block {block}", at=counts[0])
+        equal(counts[block], wanted, what=f"the count of block {block}")
+
+
 def unchanged(before: dict[str, Any], after: dict[str, Any], at: Reply) -> None:
     """Break at the first reading that differs."""
     for (name, old), (_, new) in zip(state(before), state(after), strict=True):
-        equal(new.value, old.value, what=f"{name} as before", at=new, also=[old, at])
+        equal(new, old, what=f"{name} as before", also=[old, at])
 
 
 # ---------------------------------------------------------------- invariants
@@ -259,10 +286,9 @@ def test_counts_are_the_tables_a_block_stands_in(candidate, plan):
         for block, reply in enumerate(moment.looks[COUNTS]):
             tables = [r for r in moment.looks[TABLES].values() if block in r.value]
             equal(
-                reply.value,
+                reply,
                 owners[block],
                 what=f"the count of block {block}",
-                at=reply,
                 also=tables,
                 picture=partial(moment.picture, model, block),
             )
@@ -285,10 +311,9 @@ def test_free_and_held_blocks_make_up_the_pool(candidate, plan):
         held = {block for table in moment.tables().values() for block in table}
         reply = moment.looks[FREE]
         equal(
-            reply.value,
+            reply,
             model.num_blocks - len(held),
             what="free blocks",
-            at=reply,
             also=moment.looks[TABLES].values(),
             picture=partial(moment.picture, model),
         )
@@ -310,7 +335,7 @@ def test_a_table_fits_its_tokens(candidate, plan):
             return
         for seq, table in moment.tables().items():
             at, length = moment.looks[TABLES][seq], moment.looks[LENGTHS][seq]
-            equal(length.value, moment.after[seq], what=f"the tokens of {seq!r}", at=length)
+            equal(length, moment.after[seq], what=f"the tokens of {seq!r}")
             wanted = -(-moment.after[seq] // model.block_size)
             holds(
                 len(table) == wanted,
@@ -427,16 +452,9 @@ def copies(reply: Reply) -> list[tuple[int, int]]:
 @example((3, 2, [("allocate", 0, 1), ("fork", 0, 0)]), 2)
 def test_a_refused_request_takes_nothing(candidate, plan, extra):
     """a request that does not fit leaves everything as it was"""
-    num_blocks, block_size, operations = plan
-    model = Model(num_blocks, block_size)
-    program = candidate.program(echo=False)
-    pool = program.PagedAllocator(num_blocks, block_size)
-    for operation in operations:
-        call = _bound(operation, model)
-        if call is not None and getattr(model, call[0])(*call[1:]):
-            pool.call(*call)
+    model, program, pool = planned(candidate, plan)
     refusals = []
-    too_many = (model.num_free() + extra) * block_size + 1
+    too_many = (model.num_free() + extra) * model.block_size + 1
     for call in [("allocate", "new", too_many)] + [("append", s, too_many) for s in model.lengths]:
         with program.probing():
             before = look(pool, model)
@@ -472,13 +490,15 @@ def test_a_refused_request_takes_nothing(candidate, plan, extra):
 def test_tokens_take_whole_blocks(candidate, block_size, tokens):
     """5 tokens in blocks of 4 take two blocks, 8 take two as well"""
     needed = -(-tokens // block_size)
-    pool = candidate.PagedAllocator(needed + 2, block_size)
-    table = pool.attempt("allocate", "x", tokens)
-    blocks = whole_numbers(table.value, "blocks")
+    pool = candidate.in_turn().PagedAllocator(needed + 2, block_size)
+    table = pool.allocate("x", tokens)
+    free = pool.read("num_free_blocks")
+    again, length = pool.block_table("x"), pool.num_tokens("x")
+    blocks = whole_numbers(table, "blocks")
     holds(len(blocks) == needed, f"{needed} blocks", f"{len(blocks)}: {blocks}", at=table)
-    equal(pool.read("num_free_blocks"), 2, what="free blocks")
-    equal(pool.block_table("x"), blocks, what="the table that allocate returned")
-    equal(pool.num_tokens("x"), tokens, what="tokens")
+    equal(free, 2, what="free blocks")
+    equal(again, blocks, what="the table that allocate returned")
+    equal(length, tokens, what="tokens")
 
 
 @behaviour(
@@ -515,15 +535,20 @@ def test_a_request_that_exactly_fits_succeeds(candidate, plan):
 @given(st.integers(1, 4), st.integers(1, 9), st.integers(0, 2))
 def test_fork_shares_every_block_and_takes_none(candidate, block_size, tokens, spare):
     """a fork shares every block of its parent and takes none"""
-    pool = candidate.PagedAllocator(-(-tokens // block_size) + spare, block_size)
+    num_blocks = -(-tokens // block_size) + spare
+    plan = candidate.in_turn()
+    pool = plan.PagedAllocator(num_blocks, block_size)
     table = pool.allocate("x", tokens)
-    fork = pool.attempt("fork", "x", "y")
-    equal(fork.value, table, what="the parent's table", at=fork)
-    equal(pool.read("num_free_blocks"), spare, what="free blocks")
-    equal(pool.num_tokens("y"), tokens, what="the parent's tokens")
-    equal(pool.block_table("x"), table, what="the parent's table")
-    for block in whole_numbers(table, "blocks"):
-        equal(pool.ref_count(block), 2, what=f"the count of block {block}")
+    fork = pool.fork("x", "y")
+    with plan.probing():
+        free = pool.read("num_free_blocks")
+        length, again = pool.num_tokens("y"), pool.block_table("x")
+        counts = counts_of(pool, num_blocks)
+    equal(fork, table, what="the parent's table")
+    equal(free, spare, what="free blocks")
+    equal(length, tokens, what="the parent's tokens")
+    equal(again, table, what="the parent's table")
+    counted(counts, table, 2)
 
 
 @behaviour(
@@ -537,13 +562,17 @@ def test_fork_shares_every_block_and_takes_none(candidate, block_size, tokens, s
 def test_a_shared_partly_full_block_is_copied_once(candidate, block_size, full, child_writes):
     """the first writer into a shared, partly full block copies it, and says so"""
     writer, sibling = ("y", "x") if child_writes else ("x", "y")
-    pool = candidate.PagedAllocator(full + 3, block_size)
-    table = whole_numbers(pool.allocate("x", full * block_size + 1), "blocks")
+    plan = candidate.in_turn()
+    pool = plan.PagedAllocator(full + 3, block_size)
+    allocated = pool.allocate("x", full * block_size + 1)
     pool.fork("x", "y")
-    reply = pool.attempt("append", writer)
-    pairs = copies(reply)
-    now = pool.attempt("block_table", writer)
-    mine = whole_numbers(now.value, "blocks")
+    reply = pool.append(writer)
+    with plan.probing():
+        now, other = pool.block_table(writer), pool.block_table(sibling)
+        counts = counts_of(pool, full + 3)
+    second = pool.append(writer) if block_size > 2 else None
+    table = whole_numbers(allocated, "blocks")
+    pairs, mine = copies(reply), whole_numbers(now, "blocks")
     holds(len(pairs) == 1, "one copy", f"{len(pairs)}: {pairs}", at=reply)
     new = mine[-1] if mine else -1
     holds(
@@ -555,11 +584,10 @@ def test_a_shared_partly_full_block_is_copied_once(candidate, block_size, full, 
     )
     equal(mine, [*table[:-1], new], what="the shared blocks before, then the copy", at=now)
     holds(new not in table, "a block that nobody held", f"block {new}", at=now)
-    equal(pool.block_table(sibling), table, what="the sibling's table as it was")
-    equal(pool.ref_count(table[-1]), 1, what="the count of the old block")
-    equal(pool.ref_count(new), 1, what="the count of the copy")
-    if block_size > 2:
-        equal(pool.append(writer), [], what="no second copy")
+    equal(other, table, what="the sibling's table as it was")
+    counted(counts, [table[-1], new], 1)
+    if second is not None:
+        equal(second, [], what="no second copy")
 
 
 @behaviour(
@@ -572,16 +600,15 @@ def test_a_shared_partly_full_block_is_copied_once(candidate, block_size, full, 
 @example(1, 1, 1)
 def test_a_full_last_block_is_never_copied(candidate, block_size, full, tokens):
     """a full last block is never copied, shared or not"""
-    pool = candidate.PagedAllocator(20, block_size)
-    table = whole_numbers(pool.allocate("x", full * block_size), "blocks")
+    pool = candidate.in_turn().PagedAllocator(20, block_size)
+    allocated = pool.allocate("x", full * block_size)
     pool.fork("x", "y")
-    reply = pool.attempt("append", "y", tokens)
-    equal(copies(reply), [], what="no copy", at=reply)
-    now = pool.attempt("block_table", "y")
-    mine = whole_numbers(now.value, "blocks")
-    equal(mine[:full], table, what="the shared blocks", at=now)
-    reply = pool.attempt("append", "x", tokens)
-    equal(copies(reply), [], what="no copy", at=reply)
+    by_child, now = pool.append("y", tokens), pool.block_table("y")
+    by_parent = pool.append("x", tokens)
+    table = whole_numbers(allocated, "blocks")
+    equal(copies(by_child), [], what="no copy", at=by_child)
+    equal(whole_numbers(now, "blocks")[:full], table, what="the shared blocks", at=now)
+    equal(copies(by_parent), [], what="no copy", at=by_parent)
 
 
 @behaviour(
@@ -596,7 +623,7 @@ def test_a_full_last_block_is_never_copied(candidate, block_size, full, tokens):
 @example(2, "sibling copied")
 def test_a_block_held_alone_is_never_copied(candidate, block_size, history):
     """a block that one table holds is never copied, alone again included"""
-    pool = candidate.PagedAllocator(4, block_size)
+    pool = candidate.in_turn().PagedAllocator(4, block_size)
     table = pool.allocate("x", 1)
     if history != "never forked":
         pool.fork("x", "y")
@@ -604,9 +631,9 @@ def test_a_block_held_alone_is_never_copied(candidate, block_size, history):
         pool.free("y")
     if history == "sibling copied":
         pool.append("y")
-    reply = pool.attempt("append", "x")
+    reply, now = pool.append("x"), pool.block_table("x")
     equal(copies(reply), [], what="no copy", at=reply)
-    equal(pool.block_table("x"), table, what="the same table")
+    equal(now, table, what="the same table")
 
 
 @behaviour(
@@ -639,11 +666,11 @@ def test_several_tokens_equal_one_by_one(candidate, block_size, tokens, more, sh
         f"{len(many)}: {many}",
         at=last,
     )
-    equal(at_once[1].value, one_by_one[1].value, what="tokens", at=at_once[1])
+    equal(at_once[1], one_by_one[1], what="tokens")
     got, blocks = (len(whole_numbers(look[0].value, "blocks")) for look in looks)
     equal(got, blocks, what="blocks in the table", at=at_once[0])
-    equal(at_once[2].value, one_by_one[2].value, what="free blocks", at=at_once[2])
-    table = whole_numbers(at_once[0].value, "blocks", at=at_once[0])
+    equal(at_once[2], one_by_one[2], what="free blocks")
+    table = whole_numbers(at_once[0], "blocks")
     holds(len(set(table)) == len(table), "different blocks", str(table), at=at_once[0])
     for _, new in many:
         place = (tokens - 1) // block_size
@@ -726,17 +753,19 @@ def test_the_copy_needs_a_free_block(candidate, block_size, grows):
 def test_free_keeps_what_a_fork_holds(candidate, block_size, tokens, parent_first, grown):
     """freeing a parent leaves its fork's blocks held"""
     first, second = ("x", "y") if parent_first else ("y", "x")
-    pool = candidate.PagedAllocator(16, block_size)
+    plan = candidate.in_turn()
+    pool = plan.PagedAllocator(16, block_size)
     table = pool.allocate("x", tokens)
     pool.fork("x", "y")
     if grown:
         pool.append(first, grown)
     pool.free(first)
-    needed = -(-tokens // block_size)
-    equal(pool.read("num_free_blocks"), 16 - needed, what="free blocks")
-    equal(pool.block_table(second), table, what="the table as it was")
-    for block in whole_numbers(table, "blocks"):
-        equal(pool.ref_count(block), 1, what=f"the count of block {block}")
+    with plan.probing():
+        free, now = pool.read("num_free_blocks"), pool.block_table(second)
+        counts = counts_of(pool, 16)
+    equal(free, 16 - -(-tokens // block_size), what="free blocks")
+    equal(now, table, what="the table as it was")
+    counted(counts, table, 1)
 
 
 @behaviour(
@@ -748,12 +777,16 @@ def test_free_keeps_what_a_fork_holds(candidate, block_size, tokens, parent_firs
 @example(1, 1, 2)
 def test_freed_blocks_can_be_taken_again(candidate, num_blocks, block_size, rounds):
     """every block of a freed sequence can be taken again"""
-    pool = candidate.PagedAllocator(num_blocks, block_size)
+    pool = candidate.in_turn().PagedAllocator(num_blocks, block_size)
+    tables = []
     for _ in range(rounds + 1):
-        table = whole_numbers(pool.allocate("x", num_blocks * block_size), "blocks")
-        equal(sorted(table), list(range(num_blocks)), what="every block of the pool, in any order")
+        tables.append(pool.allocate("x", num_blocks * block_size))
         pool.free("x")
-    equal(pool.read("num_free_blocks"), num_blocks, what="free blocks")
+    free = pool.read("num_free_blocks")
+    all_of_them, what = list(range(num_blocks)), "every block of the pool, in any order"
+    for table in tables:
+        equal(sorted(whole_numbers(table, "blocks")), all_of_them, what=what, at=table)
+    equal(free, num_blocks, what="free blocks")
 
 
 @behaviour(
@@ -767,15 +800,14 @@ def test_freed_blocks_can_be_taken_again(candidate, num_blocks, block_size, roun
 @example(2, 0, 1)
 def test_parent_and_fork_grow_apart(candidate, block_size, full, tokens):
     """parent and fork grow apart"""
-    pool = candidate.PagedAllocator(24, block_size)
+    pool = candidate.in_turn().PagedAllocator(24, block_size)
     pool.allocate("x", full * block_size)
     pool.fork("x", "y")
     pool.append("x", tokens)
     pool.append("y", tokens + 1)
-    mine = pool.attempt("block_table", "x")
-    theirs = pool.attempt("block_table", "y")
-    one = whole_numbers(mine.value, "blocks", at=mine)[full:]
-    other = whole_numbers(theirs.value, "blocks", at=theirs)[full:]
+    mine, theirs = pool.block_table("x"), pool.block_table("y")
+    parents, forks = pool.num_tokens("x"), pool.num_tokens("y")
+    one, other = (whole_numbers(table, "blocks")[full:] for table in (mine, theirs))
     holds(
         bool(one) and bool(other) and not set(one) & set(other),
         "different blocks for what each wrote after the fork",
@@ -783,8 +815,8 @@ def test_parent_and_fork_grow_apart(candidate, block_size, full, tokens):
         at=theirs,
         also=[mine],
     )
-    equal(pool.num_tokens("x"), full * block_size + tokens, what="the parent's tokens")
-    equal(pool.num_tokens("y"), full * block_size + tokens + 1, what="the fork's tokens")
+    equal(parents, full * block_size + tokens, what="the parent's tokens")
+    equal(forks, full * block_size + tokens + 1, what="the fork's tokens")
 
 
 # ---------------------------------------------------------------- edges
@@ -805,23 +837,29 @@ UNKNOWN = [("free", "x"), ("append", "x", 1), ("append", "x", 0), ("fork", "x", 
 @example(2, "shared, full")
 def test_zero_tokens_take_nothing(candidate, block_size, situation):
     """zero tokens take nothing"""
-    pool = candidate.PagedAllocator(2, block_size)
+    shared = "shared" in situation
+    plan = candidate.in_turn()
+    pool = plan.PagedAllocator(2, block_size)
     if "none free" in situation:
         pool.allocate("filler", 2 * block_size)
-    if "shared" in situation:
-        pool.allocate("x", 1)
+    allocated = pool.allocate("x", int(shared))
+    if shared:
         pool.fork("x", "y")
-        if "full" in situation:
-            pool.allocate("filler", 1)
-    else:
-        equal(pool.allocate("x", 0), [], what="an empty table")
-        equal(pool.num_tokens("x"), 0, what="tokens")
-    free = pool.read("num_free_blocks")
-    table = pool.block_table("x")
-    equal(pool.append("x", 0), [], what="no copy")
-    equal(pool.block_table("x"), table, what="the same table")
-    equal(pool.read("num_free_blocks"), free, what="free blocks")
-    refused(pool.attempt("allocate", "x", 0), "ValueError")
+    if "full" in situation:
+        pool.allocate("filler", 1)
+    with plan.probing():
+        length, free = pool.num_tokens("x"), pool.read("num_free_blocks")
+        table = pool.block_table("x")
+    copied = pool.append("x", 0)
+    same, still_free = pool.block_table("x"), pool.read("num_free_blocks")
+    taken = pool.attempt("allocate", "x", 0)
+    if not shared:
+        equal(allocated, [], what="an empty table")
+        equal(length, 0, what="tokens")
+    equal(copied, [], what="no copy")
+    equal(same, table, what="the same table")
+    equal(still_free, free, what="free blocks")
+    refused(taken, "ValueError")
 
 
 @edge(
@@ -833,13 +871,16 @@ def test_zero_tokens_take_nothing(candidate, block_size, situation):
 @example(2, 1)
 def test_an_empty_sequence_can_be_forked(candidate, block_size, tokens):
     """an empty sequence can be forked"""
-    pool = candidate.PagedAllocator(12, block_size)
+    pool = candidate.in_turn().PagedAllocator(12, block_size)
     pool.allocate("x", 0)
-    equal(pool.fork("x", "y"), [], what="an empty table")
-    equal(pool.append("x", tokens), [], what="no copy")
-    equal(pool.block_table("y"), [], what="the fork's table, still empty")
-    equal(pool.append("y", 1), [], what="no copy")
-    equal(pool.num_tokens("y"), 1, what="the fork's tokens")
+    fork = pool.fork("x", "y")
+    by_parent, now = pool.append("x", tokens), pool.block_table("y")
+    by_fork, length = pool.append("y", 1), pool.num_tokens("y")
+    equal(fork, [], what="an empty table")
+    equal(by_parent, [], what="no copy")
+    equal(now, [], what="the fork's table, still empty")
+    equal(by_fork, [], what="no copy")
+    equal(length, 1, what="the fork's tokens")
 
 
 @edge(
@@ -853,19 +894,27 @@ def test_an_empty_sequence_can_be_forked(candidate, block_size, tokens):
 @example(["a", "b", "c"], True)
 def test_a_fork_of_a_fork_adds_one_more_owner(candidate, order, frees):
     """a fork of a fork adds one more owner"""
-    pool = candidate.PagedAllocator(4, 2)
-    [block] = whole_numbers(pool.allocate("a", 1), "blocks")
+    plan = candidate.in_turn()
+    pool = plan.PagedAllocator(4, 2)
+    table = pool.allocate("a", 1)
     pool.fork("a", "b")
     pool.fork("b", "c")
-    equal(pool.ref_count(block), 3, what=f"the count of block {block}")
+    with plan.probing():
+        counts = [counts_of(pool, 4)]
+    replies = []
+    for seq in order:
+        replies.append(pool.call("free" if frees else "append", seq))
+        with plan.probing():
+            counts.append(counts_of(pool, 4))
+    free = pool.read("num_free_blocks", probe=True)
+    equal(len(whole_numbers(table, "blocks")), 1, what="blocks", at=table)
+    for left, seen in zip((3, 2, 1, 0) if frees else (3,), counts, strict=False):
+        counted(seen, table, left)
     if frees:
-        for left, seq in zip((2, 1, 0), order, strict=True):
-            pool.free(seq)
-            equal(pool.ref_count(block), left, what=f"the count of block {block}")
-        equal(pool.read("num_free_blocks"), 4, what="free blocks")
-        return
-    made = [len(copies(pool.attempt("append", seq))) for seq in order]
-    equal(made, [1, 1, 0], what="copies by the first, second and last writer")
+        equal(free, 4, what="free blocks")
+    else:
+        made = [len(copies(reply)) for reply in replies]
+        equal(made, [1, 1, 0], what="copies by the first, second and last writer", at=replies[-1])
 
 
 @edge(
@@ -877,13 +926,15 @@ def test_a_fork_of_a_fork_adds_one_more_owner(candidate, order, frees):
 @example(-1)
 def test_bad_sizes_are_refused(candidate, negative):
     """negative counts and sizes below their least are a ValueError"""
-    refused(candidate.attempt("PagedAllocator", negative, 2), "ValueError")
-    refused(candidate.attempt("PagedAllocator", 2, negative), "ValueError")
-    refused(candidate.attempt("PagedAllocator", 2, 0), "ValueError")
-    pool = candidate.PagedAllocator(4, 2)
+    plan = candidate.in_turn()
+    attempts = [
+        plan.attempt("PagedAllocator", *sizes) for sizes in [(negative, 2), (2, negative), (2, 0)]
+    ]
+    pool = plan.PagedAllocator(4, 2)
     pool.allocate("x", 3)
-    refused(pool.attempt("allocate", "y", negative), "ValueError")
-    refused(pool.attempt("append", "x", negative), "ValueError")
+    attempts += [pool.attempt("allocate", "y", negative), pool.attempt("append", "x", negative)]
+    for attempt in attempts:
+        refused(attempt, "ValueError")
 
 
 @edge(
@@ -897,15 +948,19 @@ def test_bad_sizes_are_refused(candidate, negative):
 @example(0)
 def test_a_taken_id_is_refused(candidate, tokens):
     """the id of a living sequence is refused"""
-    pool = candidate.PagedAllocator(8, 2)
+    pool = candidate.in_turn().PagedAllocator(8, 2)
     pool.allocate("x", tokens)
     pool.allocate("y", 1)
     table = pool.block_table("x")
-    refused(pool.attempt("allocate", "x", 1), "ValueError")
-    refused(pool.attempt("fork", "y", "x"), "ValueError")
-    refused(pool.attempt("fork", "x", "x"), "ValueError")
-    equal(pool.block_table("x"), table, what="the table as it was")
-    equal(pool.num_tokens("x"), tokens, what="the tokens as they were")
+    attempts = [
+        pool.attempt(*call)
+        for call in [("allocate", "x", 1), ("fork", "y", "x"), ("fork", "x", "x")]
+    ]
+    now, length = pool.block_table("x"), pool.num_tokens("x")
+    for attempt in attempts:
+        refused(attempt, "ValueError")
+    equal(now, table, what="the table as it was")
+    equal(length, tokens, what="the tokens as they were")
 
 
 @edge(
@@ -923,12 +978,13 @@ def test_a_taken_id_is_refused(candidate, tokens):
 @example(True, ("num_tokens", "x"))
 def test_an_unknown_sequence_is_a_key_error(candidate, freed, call):
     """an unknown or freed sequence is a KeyError"""
-    pool = candidate.PagedAllocator(4, 2)
+    pool = candidate.in_turn().PagedAllocator(4, 2)
     if freed:
         pool.allocate("x", 3)
         pool.free("x")
-    refused(pool.attempt(*call), "KeyError")
-    equal(pool.read("num_free_blocks"), 4, what="free blocks")
+    attempt, free = pool.attempt(*call), pool.read("num_free_blocks")
+    refused(attempt, "KeyError")
+    equal(free, 4, what="free blocks")
 
 
 @edge(
@@ -941,7 +997,7 @@ def test_an_unknown_sequence_is_a_key_error(candidate, freed, call):
 @example(True, 1)
 def test_a_freed_id_is_free_again(candidate, by_fork, tokens):
     """the id of a freed sequence can be used again"""
-    pool = candidate.PagedAllocator(12, 2)
+    pool = candidate.in_turn().PagedAllocator(12, 2)
     pool.allocate("x", 7)
     pool.free("x")
     if by_fork:
@@ -949,8 +1005,9 @@ def test_a_freed_id_is_free_again(candidate, by_fork, tokens):
         table = pool.fork("y", "x")
     else:
         table = pool.allocate("x", tokens)
-    equal(pool.num_tokens("x"), tokens, what="the tokens of the new sequence")
-    equal(pool.block_table("x"), table, what="the table of the new sequence")
+    length, now = pool.num_tokens("x"), pool.block_table("x")
+    equal(length, tokens, what="the tokens of the new sequence")
+    equal(now, table, what="the table of the new sequence")
 
 
 @edge(
@@ -963,10 +1020,11 @@ def test_a_freed_id_is_free_again(candidate, by_fork, tokens):
 @example(2, 0)
 def test_a_block_id_out_of_range_is_refused(candidate, num_blocks, beyond):
     """a block id outside the pool is refused"""
-    pool = candidate.PagedAllocator(num_blocks, 2)
+    pool = candidate.in_turn().PagedAllocator(num_blocks, 2)
     pool.allocate("x", 1)
-    refused(pool.attempt("ref_count", -1 - beyond), "ValueError", "KeyError")
-    refused(pool.attempt("ref_count", num_blocks + beyond), "ValueError", "KeyError")
+    attempts = [pool.attempt("ref_count", i) for i in (-1 - beyond, num_blocks + beyond)]
+    for attempt in attempts:
+        refused(attempt, "ValueError", "KeyError")
 
 
 @edge(
@@ -980,15 +1038,8 @@ def test_a_block_id_out_of_range_is_refused(candidate, num_blocks, beyond):
 @example((4, 2, [("allocate", 0, 3)]), 0, 7)
 def test_a_call_that_raises_changes_nothing(candidate, plan, which, error):
     """a call that raises changes nothing"""
-    num_blocks, block_size, operations = plan
-    model = Model(num_blocks, block_size)
-    program = candidate.program(echo=False)
-    pool = program.PagedAllocator(num_blocks, block_size)
-    for operation in operations:
-        call = _bound(operation, model)
-        if call is not None and getattr(model, call[0])(*call[1:]):
-            pool.call(*call)
-    refusals = _refusals(sorted(model.lengths), which, num_blocks)
+    model, program, pool = planned(candidate, plan)
+    refusals = _refusals(sorted(model.lengths), which, model.num_blocks)
     with program.probing():
         before = look(pool, model)
     reply = pool.call(*refusals[error % len(refusals)])
@@ -1050,20 +1101,16 @@ def test_a_returned_list_belongs_to_the_caller(candidate, source, padded):
     now = pool.block_table(seq)
     length = pool.num_tokens(seq)
     program.run()
-    returned = whole_numbers(asked.value, "blocks", at=asked)
+    returned = whole_numbers(asked, "blocks")
     if isinstance(asked.value, tuple):
         return  # nobody can change it
-    table = whole_numbers(now.value, "blocks", at=now)
+    table = whole_numbers(now, "blocks")
     holds(
         -1 not in table and len(table) == 3, "a table of 3 blocks of the pool", str(table), at=now
     )
-    equal(length.value, 6, what="tokens", at=length)
-    equal(
-        kept.value,
-        [*returned, -1] if padded else returned,
-        what="the list as it was returned",
-        at=kept,
-    )
+    equal(length, 6, what="tokens")
+    wanted = [*returned, -1] if padded else returned
+    equal(kept, wanted, what="the list as it was returned")
 
 
 @edge(
@@ -1075,50 +1122,59 @@ def test_a_returned_list_belongs_to_the_caller(candidate, source, padded):
 @example(1)
 def test_two_allocators_share_nothing(candidate, tokens):
     """two allocators share nothing"""
-    one = candidate.PagedAllocator(4, 1)
-    other = candidate.PagedAllocator(4, 1)
+    plan = candidate.in_turn()
+    one, other = plan.PagedAllocator(4, 1), plan.PagedAllocator(4, 1)
     one.allocate("x", tokens)
-    equal(other.read("num_free_blocks"), 4, what="free blocks of the other")
-    refused(other.attempt("block_table", "x"), "KeyError")
+    others_free, unknown = other.read("num_free_blocks"), other.attempt("block_table", "x")
     other.allocate("x", 4)
-    equal(one.num_tokens("x"), tokens, what="tokens of the first")
-    equal(one.read("num_free_blocks"), 4 - tokens, what="free blocks of the first")
+    length, free = one.num_tokens("x"), one.read("num_free_blocks")
+    equal(others_free, 4, what="free blocks of the other")
+    refused(unknown, "KeyError")
+    equal(length, tokens, what="tokens of the first")
+    equal(free, 4 - tokens, what="free blocks of the first")
 
 
 # ---------------------------------------------------------------- cost
 
 REPEATS = 60  # calls timed together, so that one of them is measurable
+Fill = Callable[[Reply], None]
+Step = Callable[[Reply, str], None]
 
 
-def _pool_of(candidate: Candidate, size: int) -> Any:
-    """A plan of calls on a pool of `size` blocks in which blocks have come and gone."""
+def _timed(candidate: Candidate, num_blocks: int, fill: Fill, step: Step) -> Any:
+    """Fill a pool; a plan of the same calls on it, again and again."""
     setup = candidate.program(echo=False)
-    pool = setup.PagedAllocator(size, 2)
-    pool.allocate("filler", size // 4)
+    pool = setup.PagedAllocator(num_blocks, 2)
+    fill(pool)
+    setup.run()
+    setup.all_answered()
+
+    def plan(program: Program) -> None:
+        again = Reply(candidate, pool.asked, program)
+        for position in range(REPEATS):
+            step(again, f"s{position}")
+
+    return plan
+
+
+def _come_and_gone(pool: Reply, num_blocks: int) -> None:
+    pool.allocate("filler", num_blocks // 4)
     for position in range(8):
         pool.allocate(f"old{position}", 40)
     pool.free("old3")
     pool.free("old5")
-    setup.run()
-    setup.all_answered()
 
-    def plan(program: Program) -> Reply:
-        again = Reply(candidate, pool.asked, program)
-        for position in range(REPEATS):
-            seq = f"s{position}"
-            again.allocate(seq, 1)
-            again.fork(seq, seq + "f")
-            again.append(seq)
-            again.ref_count(position)
-            again.read("num_free_blocks")
-            again.free(seq + "f")
-            again.allocate("long", 50)  # the cost of one block shows when many are taken
-            again.free("long")
-        for position in range(REPEATS - 1):
-            again.free(f"s{position}")
-        return again.free(f"s{REPEATS - 1}")
 
-    return plan
+def _one_of_each(pool: Reply, seq: str) -> None:
+    pool.allocate(seq, 1)
+    pool.fork(seq, seq + "f")
+    pool.append(seq)
+    pool.ref_count(0)
+    pool.read("num_free_blocks")
+    pool.free(seq + "f")
+    pool.allocate("long", 50)  # the cost of one block shows when many are taken
+    pool.free("long")
+    pool.free(seq)
 
 
 @cost(
@@ -1131,7 +1187,9 @@ def test_work_does_not_grow_with_the_pool(candidate):
     """an operation's work does not grow with the pool"""
     stays_level(
         candidate,
-        lambda size: _pool_of(candidate, size),
+        lambda size: _timed(
+            candidate, size, partial(_come_and_gone, num_blocks=size), _one_of_each
+        ),
         small=1_000,
         large=200_000,
         of="blocks in the pool",
@@ -1150,27 +1208,17 @@ def test_work_does_not_grow_with_the_pool(candidate):
     )
 
 
-def _beside(candidate: Candidate, others: int) -> Any:
-    """A plan of calls on one sequence while `others` live, each a fork of the same prompt."""
-    setup = candidate.program(echo=False)
-    pool = setup.PagedAllocator(4 * others + 400, 2)
+def _forks_of_a_prompt(pool: Reply, forks: int) -> None:
     pool.allocate("prompt", 3)
-    for position in range(others):
+    for position in range(forks):
         pool.fork("prompt", f"o{position}")
-    setup.run()
-    setup.all_answered()
 
-    def plan(program: Program) -> Reply:
-        again = Reply(candidate, pool.asked, program)
-        for position in range(REPEATS):
-            seq = f"s{position}"
-            again.fork("prompt", seq)
-            again.append(seq)
-            again.ref_count(position)
-            last = again.free(seq)
-        return last
 
-    return plan
+def _one_fork_more(pool: Reply, seq: str) -> None:
+    pool.fork("prompt", seq)
+    pool.append(seq)
+    pool.ref_count(0)
+    pool.free(seq)
 
 
 @cost(
@@ -1182,7 +1230,9 @@ def test_work_does_not_grow_with_other_sequences(candidate):
     """an operation's work does not grow with the other sequences"""
     stays_level(
         candidate,
-        lambda size: _beside(candidate, size),
+        lambda size: _timed(
+            candidate, 4 * size + 400, partial(_forks_of_a_prompt, forks=size), _one_fork_more
+        ),
         small=10,
         large=8_000,
         of="other sequences",
@@ -1198,23 +1248,6 @@ def test_work_does_not_grow_with_other_sequences(candidate):
     )
 
 
-def _long(candidate: Candidate, blocks: int) -> Any:
-    """A plan of appends, one token each, to a sequence of `blocks` blocks."""
-    setup = candidate.program(echo=False)
-    pool = setup.PagedAllocator(blocks + 400, 2)
-    pool.allocate("x", 2 * blocks)
-    setup.run()
-    setup.all_answered()
-
-    def plan(program: Program) -> Reply:
-        again = Reply(candidate, pool.asked, program)
-        for _ in range(REPEATS):
-            last = again.append("x")
-        return last
-
-    return plan
-
-
 @cost(
     "R14",
     why="Decoding a long text becomes quadratic in its length, on the one thread that feeds the "
@@ -1225,7 +1258,12 @@ def test_append_does_not_walk_its_table(candidate):
     """appending one token does not walk the table"""
     stays_level(
         candidate,
-        lambda size: _long(candidate, size),
+        lambda size: _timed(
+            candidate,
+            size + 400,
+            lambda pool: pool.allocate("x", 2 * size),
+            lambda pool, _: pool.append("x"),
+        ),
         small=100,
         large=100_000,
         of="blocks in its table",

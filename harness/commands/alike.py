@@ -41,7 +41,6 @@ def alike_command(ctx: click.Context, results: Path, blind: bool) -> None:
         raise click.UsageError(f"{error}\n  pip install 'harness[alike]'") from None
     from harness.batch.blind import BadKey
     from harness.batch.store import Store
-    from harness.commands.report_round import write_pages
     from harness.commands.shown import ALIKE, FILES, round_shown
     from harness.problems import all_problems
     from harness.whole_files import write_whole
@@ -61,8 +60,6 @@ def alike_command(ctx: click.Context, results: Path, blind: bool) -> None:
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, alike_page(found, index=index).encode())
-        if index:
-            write_pages(shown, shown.folder)  # of which the first links it now
     except OSError as error:
         click.echo(f"{page} cannot be written: {error.strerror}", err=True)
         ctx.exit(USAGE)

@@ -66,7 +66,7 @@ def _round(folder: Path, *, blind: bool) -> RoundShown:
 
 def _written(shown: RoundShown, form: str, out: str | None) -> Path:
     if form == "html":
-        return write_pages(shown, Path(out) if out else shown.folder)
+        return _pages(shown, Path(out) if out else shown.folder)
     target = Path(out) if out else shown.folder / FILES[form]
     if out is None:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,8 +74,7 @@ def _written(shown: RoundShown, form: str, out: str | None) -> Path:
     return target
 
 
-def write_pages(shown: RoundShown, folder: Path) -> Path:
-    """Write every page and table into a folder; the page to open. Raises `OSError`."""
+def _pages(shown: RoundShown, folder: Path) -> Path:
     count = len(shown.graded)
     if count >= MANY:
         click.echo(f"writing {count:,} scorecards", err=True)
@@ -96,7 +95,7 @@ def say_round(
     for line in _not_graded(left):
         click.echo(line)
     try:
-        index = write_pages(shown, shown.folder)
+        index = _pages(shown, shown.folder)
     except OSError as error:
         click.echo(f"the pages cannot be written: {error.strerror}", err=True)
         return f"harness report {store.folder}{' --blind' if blind else ''}"

@@ -98,13 +98,8 @@ def document(shown: RoundShown, form: str, folder: Path) -> bytes:
         return to_json(shown.overview)
     if form == "junit":
         return junit([_named(stored) for stored in shown.graded])
-    return round_page(shown.overview, alike=ALIKE if _has_alike(shown, folder) else "").encode()
-
-
-def _has_alike(shown: RoundShown, folder: Path) -> bool:
-    """Whether the page of alike submissions lies there; one without names lies in its own place."""
-    own_place = not shown.overview.blind or folder.resolve() == shown.folder.resolve()
-    return own_place and (folder / ALIKE).is_file()
+    alike = not shown.overview.blind and (folder / ALIKE).is_file()
+    return round_page(shown.overview, alike=ALIKE if alike else "").encode()
 
 
 def _named(stored: Stored) -> Result:

@@ -22,6 +22,7 @@ class Call:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     probe: bool = False  # looked at for the check's sake; left out of scripts unless it shows
+    may_raise: bool = False  # an attempt: what it raises is for the check to judge
     value: Any = PENDING
     error: Where | None = None
     fault: Fault | None = None

@@ -65,6 +65,14 @@ class Candidate:
         """A plan of calls that crosses in one trip. `echo=False` skips the look at arguments."""
         return Program(self, echo=echo)
 
+    def in_turn(self) -> Program:
+        """A plan that reads as calls made one by one; it runs when a reply is first looked at.
+
+        A look raises `Raised` for the first call before that reply that raised, unless it was
+        planned by `attempt`.
+        """
+        return Program(self, echo=True, in_turn=True)
+
     def generator(self, seed: int) -> Reply:
         """A `torch.Generator` that lives beside the candidate and advances from call to call."""
         program = self.program()
@@ -221,6 +229,7 @@ class Reply:
     @property
     def ok(self) -> bool:
         """Whether the call returned."""
+        self._program.comes_to(self.asked)
         return self.asked.value is not PENDING
 
     @property
@@ -231,6 +240,7 @@ class Reply:
     @property
     def value(self) -> Any:
         """What the call returned; raises `Raised` when it, or a call it needed, raised."""
+        self._program.comes_to(self.asked)
         failed = self.asked.failed()
         if failed is not None and failed.error is not None:
             raise Raised(failed, failed.error)
@@ -240,6 +250,7 @@ class Reply:
 
     def raised(self, *names: str) -> bool:
         """Whether the call raised one of these: a built-in, or a class of the candidate's file."""
+        self._program.comes_to(self.asked)
         error = self.asked.error
         if error is None:
             return False
@@ -255,7 +266,9 @@ class Reply:
         return self._ask("call", name, args, kwargs)
 
     def attempt(self, name: str, *args: Any, **kwargs: Any) -> Reply:
-        """Call a method now; the reply holds what it raised, if it did."""
+        """Call a method now, or plan it; the reply holds what it raised, if it did."""
+        if not self._program.done:
+            return self._program.plan("call", self.asked, name, args, kwargs, may_raise=True)
         program = self._candidate.program()
         reply = program.plan("call", self.asked, name, args, kwargs)
         program.run()
@@ -279,8 +292,10 @@ class Reply:
 class Program:
     """A plan of calls. Building it sends nothing; `run` sends it all and fills in the replies."""
 
-    def __init__(self, candidate: Candidate, *, echo: bool) -> None:
+    def __init__(self, candidate: Candidate, *, echo: bool, in_turn: bool = False) -> None:
         self.done = False
+        self._in_turn = in_turn
+        self._first_raised: Call | None = None
         self._candidate = candidate
         self._echo = echo
         self._calls: list[Call] = []
@@ -294,6 +309,10 @@ class Program:
     def call(self, name: str, *args: Any, **kwargs: Any) -> Reply:
         """Plan a call of a function or class of the file."""
         return self.plan("call", None, name, args, kwargs)
+
+    def attempt(self, name: str, *args: Any, **kwargs: Any) -> Reply:
+        """Plan a call that may raise."""
+        return self.plan("call", None, name, args, kwargs, may_raise=True)
 
     def generator(self, seed: int) -> Reply:
         """Plan a `torch.Generator` with this seed."""
@@ -321,11 +340,13 @@ class Program:
         kwargs: Any,
         *,
         probe: bool = False,
+        may_raise: bool = False,
     ) -> Reply:
         if self.done:
             raise RuntimeError("this program has run; make another")
         number = self._candidate.next_number()
-        call = Call(number, op, target, name, tuple(args), dict(kwargs), probe or self._probing)
+        probe = probe or self._probing
+        call = Call(number, op, target, name, tuple(args), dict(kwargs), probe, may_raise)
         self._calls.append(call)
         return Reply(self._candidate, call, self)
 
@@ -335,7 +356,18 @@ class Program:
             if call.error is not None:
                 raise Raised(call, call.error)
 
+    def comes_to(self, call: Call) -> None:
+        """Before a look at a plan in turn: run it; raise `Raised` for what raised before."""
+        if self._in_turn and not self.done:
+            self.run()
+        first = self._first_raised
+        if first is not None and first.error is not None and first.id < call.id:
+            raise Raised(first, first.error)
+
     def run(self) -> None:
         """Send the plan; raises `CandidateFault` when the worker is lost in it."""
         self.done = True
         self._candidate.execute(self._calls, echo=self._echo)
+        if self._in_turn:
+            raised = (call for call in self._calls if call.error and not call.may_raise)
+            self._first_raised = next(raised, None)

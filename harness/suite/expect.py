@@ -21,8 +21,11 @@ def equal(
 ) -> None:
     """Break unless `got` is `wanted`; a list and a tuple of the same items are one answer.
 
-    `picture` is asked for what a report may draw, only when it breaks.
+    A reply stands for its value, and shows where it broke. `picture` is asked for what a report
+    may draw, only when it breaks.
     """
+    got, at = _value(got), _place(got, at)
+    wanted = _value(wanted)
     if plain(got) != plain(wanted):
         name = f"{what}: " if what else ""
         drawn = picture() if picture is not None else None
@@ -68,7 +71,17 @@ def refused(reply: Reply, *errors: str, wanted: str = "") -> None:
 
 
 def whole_numbers(value: Any, what: str, *, at: Any = None) -> list[int]:
-    """A list or tuple of whole numbers, as a list; anything else breaks."""
+    """A list or tuple of whole numbers, or a reply of one, as a list; anything else breaks."""
+    value, at = _value(value), _place(value, at)
     if isinstance(value, (list, tuple)) and all(type(item) is int for item in value):
         return list(value)
     raise Broke(f"a list of {what}", show(value), at=at)
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, Reply) else value
+
+
+def _place(value: Any, at: Any) -> Any:
+    """Where an answer is shown: at the reply itself, unless another is named."""
+    return value if at is None and isinstance(value, Reply) else at

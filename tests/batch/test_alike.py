@@ -180,35 +180,9 @@ def test_the_command_writes_a_page_and_changes_nothing(tmp_path: Path) -> None:
     assert code == 0
     assert not re.search(r"\b(ada|bob)\b", shown + blind)
     assert "Candidate 01" in blind
-    assert not list((tmp_path / "out").rglob("index.html"))
     (tmp_path / "empty").mkdir()
     code, _, errors = harness("alike", "empty", folder=tmp_path)
     assert (code, said(errors)) == (
         2,
         "empty holds no results of a round\n  harness grade makes them",
     )
-
-
-def test_the_first_page_links_the_alike_ones_of_its_own_place_in_either_order(
-    tmp_path: Path,
-) -> None:
-    store = Store(tmp_path / "out")
-    store.results.mkdir(parents=True)
-    for name, source in (("Ada Lovelace", REFERENCE), ("Grace Hopper", renamed(REFERENCE))):
-        store.put(of(name, source))
-    link = '<a href="alike.html">'
-    plain, blind = tmp_path / "out/index.html", tmp_path / "out/blind/index.html"
-    assert harness("alike", "out", folder=tmp_path, pack=ROOT)[0] == 0
-    for more in ([], ["--blind"]):
-        assert harness("report", "out", *more, folder=tmp_path)[0] == 0
-    assert (link in plain.read_text(), link in blind.read_text()) == (True, False)
-    assert harness("alike", "out", "--blind", folder=tmp_path, pack=ROOT)[0] == 0
-    assert link in blind.read_text()
-    assert harness("report", "out", "--blind", folder=tmp_path)[0] == 0
-    assert link in blind.read_text()
-    assert '<a href="index.html">' in (tmp_path / "out/blind/alike.html").read_text()
-    for path in (tmp_path / "out/blind").rglob("*.*"):
-        assert not re.search("Ada|Lovelace|Grace|Hopper", path.name + path.read_text()), path
-    code, shown, _ = harness("report", "out", "--blind", "--out", "out", folder=tmp_path)
-    assert (code, shown) == (0, "out/index.html is ready.\n")
-    assert link not in plain.read_text()
