@@ -1,4 +1,4 @@
-"""What a whole check costs: plain pytest, local worker, Docker cold, Docker started ahead.
+"""What a whole check costs: plain pytest, local worker, a save while watched, Docker.
 
 Whole processes, in turn, several rounds; medians and ratios against plain pytest of the same run.
 """
@@ -17,6 +17,26 @@ FILE = f"solutions/{SLUG}/reference.py"
 ROUNDS = 5
 CHECK = [sys.executable, "-m", "harness", "check", SLUG, FILE, "--brief"]
 
+OPENED = f"""
+import time; from pathlib import Path
+from harness.problems import default_pack, find_problem
+from harness.judge.ahead import draw_ahead
+from harness.judge.round import Options, grade_and_keep, open_session
+from harness.sandbox.docker import DockerSandbox
+from harness.sandbox.local import LocalSandbox
+problem, source = find_problem(default_pack(), {SLUG!r}), Path({FILE!r}).read_bytes()
+def check(box, options):
+    session = open_session(problem, source, {FILE!r}, box)
+    session.wait_until_ready()
+    start = time.perf_counter()
+    result = grade_and_keep(problem, session, options, backend=box)
+    print(time.perf_counter() - start)
+    assert result.level == "Strong hire", result.reasons
+    session.close()
+"""
+AHEAD = f"{OPENED}\ncheck(DockerSandbox(), Options())"
+SAVE = f"{OPENED}\ncheck(LocalSandbox(), Options(ahead=draw_ahead(problem, Options()).again()))"
+
 
 def main() -> None:
     """Print the table."""
@@ -32,8 +52,9 @@ def main() -> None:
     for _ in range(ROUNDS):
         for name, command in rows.items():
             timed[name].append(_seconds(command))
+        timed.setdefault("a save under harness watch", []).append(_inside(SAVE))
         if "--docker" in sys.argv:
-            timed.setdefault("harness check, Docker started ahead", []).append(_ahead())
+            timed.setdefault("harness check, Docker started ahead", []).append(_inside(AHEAD))
     bases = {"harness --help": "python -c 'import click'"}
     for name, values in timed.items():
         base = bases.get(name, "plain pytest, one process")
@@ -51,20 +72,8 @@ def _seconds(command: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def _ahead() -> float:
-    """A whole check in a process of its own whose container was started before the clock."""
-    code = (
-        "import sys, time; from pathlib import Path\n"
-        "from harness.problems import default_pack, find_problem\n"
-        "from harness.judge.round import Options, grade, open_session\n"
-        "from harness.sandbox.docker import DockerSandbox\n"
-        f"problem = find_problem(default_pack(), {SLUG!r}); box = DockerSandbox()\n"
-        f"session = open_session(problem, Path({FILE!r}).read_bytes(), {FILE!r}, box)\n"
-        "session.wait_until_ready(); start = time.perf_counter()\n"
-        "result = grade(problem, session, Options(), backend=box)\n"
-        "assert result.level == 'Strong hire', result.reasons\n"
-        "print(time.perf_counter() - start)"
-    )
+def _inside(code: str) -> float:
+    """What a process of its own says that a part of its work took."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     return float(done.stdout)
 

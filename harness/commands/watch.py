@@ -16,6 +16,7 @@ from harness.results import BROKE, HELD, Check, Result
 from harness.stopped import is_a_stop
 
 if TYPE_CHECKING:
+    from harness.judge.ahead import Ahead
     from harness.problems import Problem
     from harness.remote.session import Session
     from harness.sandbox.base import Sandbox
@@ -52,9 +53,10 @@ def watch_command(ctx: click.Context, slug: str | None, file: str | None) -> Non
         )
         next(saves)  # it looks from now on: a save during the first check is not missed
         broken = _once(problem, session, sandbox, path, broken)
+        ahead = _drawn_ahead(problem)  # while the candidate reads and types
         for saved in saves:
             if saved:
-                broken = _once(problem, session, sandbox, path, broken)
+                broken = _once(problem, session, sandbox, path, broken, ahead.again())
     except BaseException as error:
         if not is_a_stop(error):
             raise
@@ -64,8 +66,20 @@ def watch_command(ctx: click.Context, slug: str | None, file: str | None) -> Non
     ctx.exit(ALL_HELD)
 
 
+def _drawn_ahead(problem: Problem) -> Ahead:
+    from harness.judge.ahead import draw_ahead
+    from harness.judge.round import Options
+
+    return draw_ahead(problem, Options())
+
+
 def _once(
-    problem: Problem, session: Session, sandbox: Sandbox, path: Path, broken: list[str]
+    problem: Problem,
+    session: Session,
+    sandbox: Sandbox,
+    path: Path,
+    broken: list[str],
+    ahead: Ahead | None = None,
 ) -> list[str]:
     """One check; the ids that broke. Prints what changed as soon as it is known."""
     from harness.judge.round import Options, grade_and_keep
@@ -85,7 +99,7 @@ def _once(
         if check.status == BROKE or check.id in broken:
             click.echo(terminal.check_line(check, colour=colour))
 
-    options = Options(first=tuple(broken))
+    options = Options(first=tuple(broken), ahead=ahead)
     result = grade_and_keep(problem, session, options, backend=sandbox, tell=tell)
     journal.note_result(Path(), problem.slug, str(path), result, time.time())
     _say_changes(result, broken, colour)

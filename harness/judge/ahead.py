@@ -1,4 +1,4 @@
-"""Examples drawn before there is a submission: a round draws them once, not once a submission.
+"""Examples drawn before there is a submission: a round or a watch draws them once, not every time.
 
 A check that holds runs on the very examples that Hypothesis draws when nothing breaks, so these are
 drawn with checks that do nothing, and every judge forked afterwards has copies of its own. What
@@ -8,6 +8,7 @@ breaks is run again by Hypothesis itself: a finding is as if nothing had been dr
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import gc
 import resource
@@ -39,6 +40,10 @@ class Ahead:
         drawn, self._drawn = self._drawn, {}
         return drawn
 
+    def again(self) -> Ahead:
+        """The same examples for one more run of this process."""
+        return Ahead(copy.deepcopy(self._drawn))
+
 
 def draw_ahead(problem: Problem, options: Options) -> Ahead:
     """Import the suite and draw its examples; nothing of a candidate's is run or needed.
@@ -47,7 +52,9 @@ def draw_ahead(problem: Problem, options: Options) -> Ahead:
     """
     drawing = _Drawing(options)
     with kept_to_the_seed(), _one_thread():
-        pytest.main(pytest_arguments(problem), plugins=[drawing])
+        code = pytest.main(pytest_arguments(problem), plugins=[drawing])
+    if code == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
     gc.collect()
     gc.freeze()  # whoever is forked later shares these pages as long as nobody writes to them
     return Ahead(drawing.drawn)

@@ -25,7 +25,8 @@ PRACTICE_SEED = 20_26
 class Options:
     """How to grade. `only` names checks, empty means all; `first` those to run first.
 
-    `ahead` holds examples drawn for this seed and budget in the process this one was forked from.
+    `ahead` holds examples drawn for this seed and budget, here or in the process this one was
+    forked from; the suite they were drawn for stays imported.
     """
 
     seed: int = PRACTICE_SEED
@@ -81,7 +82,8 @@ def run_suite(
         with kept_to_the_seed():
             code = pytest.main(pytest_arguments(problem), plugins=[_Named(judge), crashes])
     finally:
-        _forget(problem)
+        if options.ahead is None:
+            _forget(problem)
     if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
         raise KeyboardInterrupt
     missing = sorted(options.only - set(judge.known))

@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.batch.entries import Entry
@@ -15,9 +16,12 @@ from harness.batch.judges import run_all
 from harness.batch.run import Job, draw_all_ahead
 from harness.batch.store import Round
 from harness.judge import limits
+from harness.judge.ahead import draw_ahead
 from harness.judge.budget import BUDGETS
+from harness.judge.round import Options, grade_and_keep, open_session
 from harness.problems import Problem, find_problem
-from harness.results import to_json
+from harness.remote.session import Submission
+from harness.results import Result, to_json
 from harness.sandbox.local import LocalSandbox
 from tests.test_determinism import comparable
 
@@ -102,6 +106,38 @@ def test_checks_that_look_at_their_candidate_first_are_left_to_hypothesis(
     sources = {"ada": REFERENCE.replace("count += by", mistake)}
     plain = graded(problem, sources, ahead=False)
     assert graded(problem, sources, ahead=True) == plain
+
+
+def test_one_process_uses_them_again_and_again(tmp_path: Path) -> None:
+    from tests.packs import REFERENCE, make_pack
+
+    pack = make_pack(tmp_path)
+    (pack / "graders" / "counter.py").write_text(GIVES_WAY)
+    problem, box = find_problem(pack, "counter"), LocalSandbox()
+    sources = {"right": REFERENCE, "wrong": REFERENCE.replace("count += by", "count += by > 3")}
+    plain = graded(problem, sources, ahead=False)
+    sys.modules.pop(problem.slug, None)
+    ahead = draw_ahead(problem, Options(7))
+    session = open_session(problem, b"", "a.py", box)
+    for name in ("right", "wrong", "right", "wrong"):
+        session.take(Submission(problem.slug, sources[name].encode(), "a.py"))
+        options = Options(7, ahead=ahead.again())
+        result = grade_and_keep(problem, session, options, backend=box)
+        crossed = msgspec.msgpack.decode(msgspec.msgpack.encode(result), type=Result)
+        assert comparable(json.loads(to_json(crossed))) == plain[name]
+    session.close()
+
+
+def test_being_stopped_while_they_are_drawn_is_being_stopped(tmp_path: Path) -> None:
+    from tests.packs import make_pack
+
+    pack = make_pack(tmp_path)
+    stops = GIVES_WAY.replace("st.integers(0, 99)", "st.integers(0, 99).map(_stop)")
+    stops += "\n\ndef _stop(_):\n    raise KeyboardInterrupt\n"
+    (pack / "graders" / "counter.py").write_text(stops)
+    sys.modules.pop("counter", None)
+    with pytest.raises(KeyboardInterrupt):
+        draw_ahead(find_problem(pack, "counter"), Options(7))
 
 
 def test_answers_that_are_slow_the_first_time_alone_bend_no_limit(
