@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -116,7 +117,9 @@ def main() -> None:
     try:
         sys.exit(harness.main(prog_name="harness", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        words = io.StringIO()
+        error.show(words)
+        click.echo(_shown(words.getvalue()), nl=False, err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(BROKEN_PIPE)
@@ -129,8 +132,15 @@ def main() -> None:
         if TRACEBACK_VARIABLE in os.environ:
             raise
         click.echo(
-            f"could not finish: {type(error).__name__}: {error}\n"
+            f"could not finish: {type(error).__name__}: {_shown(str(error))}\n"
             f"  this is a fault of the harness; {TRACEBACK_VARIABLE}=1 shows where",
             err=True,
         )
         sys.exit(COULD_NOT_GRADE)
+
+
+def _shown(message: str) -> str:
+    """What went wrong, of which a name may be a stranger's: nothing in it is obeyed."""
+    from harness.render.plain import lines_of, unheeded
+
+    return "\n".join(map(unheeded, lines_of(message).split("\n")))

@@ -47,8 +47,8 @@ def test_the_log_on_github_obeys_nothing_between_the_tokens():
     assert lines[0] == "::stop-commands::T0"
     assert lines[1:4] == [
         "passed over: ::add-mask::x",
-        "x; ::error::forged; ##[error]a.py (counter): 1 broke.  Strong no hire: nothing that was "
-        "asked for works.",
+        "x; ::error::forged; #\\x23[error]a.py (counter): 1 broke.  Strong no hire: nothing that "
+        "was asked for works.",
         "::T0::",
     ]
     assert lines[4].startswith("::error file=x%0A%3A%3Aerror%3A%3Aforged%0A##[error]a.py,line=8,")

@@ -201,3 +201,32 @@ def test_a_repository_cannot_make_git_run_something(repository, tmp_path):
     mark.unlink(missing_ok=True)
     changes(repository, "main", {})
     assert not mark.exists()
+
+
+def test_a_file_is_given_to_no_command_before_it_is_compared(repository, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n", encoding="utf-8")
+    script.chmod(0o755)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "--initial-branch", "main")
+    commit(inner, {"a": "1\n"})
+    git(repository, "submodule", "add", str(inner), "inner")
+    attributes = "*.py filter=x=y\ncounter.py filter=z\n"
+    commit(repository, {".gitattributes": attributes, "counter.py": "x = 1\n"})
+    for where, name in ((repository, "x=y"), (repository, "z"), (repository / "inner", "z")):
+        for setting in ("clean", "smudge", "process"):
+            git(where, "config", f"filter.{name}.{setting}", str(script))
+        git(where, "config", f"filter.{name}.required", "true")
+    (repository / ".git/modules/inner/info/attributes").write_text("* filter=z\n")
+    for file in ("counter.py", "old.py", "inner/a"):  # as long as before, but for its time
+        text = (repository / file).read_text(encoding="utf-8")
+        (repository / file).write_text(text.replace("1", "2"), encoding="utf-8")
+    assert [change.path for change in changes(repository, "main", {})] == [
+        ".gitattributes",
+        ".gitmodules",
+        "counter.py",
+        "inner",
+        "old.py",
+    ]
+    assert not (tmp_path / "ran").exists()

@@ -63,12 +63,13 @@ def ci(branch: Path, *arguments: str, pack: Path | None = None, **environment: s
 def test_a_right_answer(branch):
     commit(branch, {"counter.py": REFERENCE})
     done = ci(branch, "--base", "main")
-    assert (done.returncode, done.stderr) == (0, "grading 'counter.py'\n")
+    assert (done.returncode, done.stderr) == (0, "grading counter.py\n")
     assert done.stdout == (
         "counter.py (counter): 3 held.  Strong hire.\nNext: harness-results/summary.md\n"
     )
     files = branch / "harness-results"
     assert sorted(path.name for path in files.iterdir()) == [
+        ".gitignore",
         "counter.json",
         "junit.xml",
         "summary.md",
@@ -175,7 +176,7 @@ def test_two_answers_are_both_graded_and_kept(branch):
     done = ci(branch, "--out", "kept")
     assert done.returncode == 1
     names = sorted(path.name for path in (branch / "kept").iterdir())
-    assert names == ["counter-2.json", "counter.json", "junit.xml", "summary.md"]
+    assert names == [".gitignore", "counter-2.json", "counter.json", "junit.xml", "summary.md"]
 
 
 def test_a_folder_for_results_that_leads_elsewhere_is_refused(branch, tmp_path):
@@ -212,3 +213,24 @@ def test_an_engine_that_is_missing_is_no_mark(branch):
     done = ci(branch, "--backend", "docker", DOCKER_HOST="unix:///nowhere/docker.sock")
     assert done.returncode == 3
     assert "No signal" in done.stdout.splitlines()[0]
+
+
+def test_results_that_the_branch_brings_are_not_left_beside_ours(branch):
+    forged = {"harness-results/rope.json": "{}", "counter.py": REFERENCE}
+    commit(branch, forged)
+    done = ci(branch)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "harness-results is a part of this branch, which could bring results of its own\n"
+        "  name another folder with --out\n"
+    )
+    assert [path.name for path in (branch / "harness-results").iterdir()] == ["rope.json"]
+    assert ci(branch, "--out", "../results").returncode == 0
+
+
+@pytest.mark.parametrize("source", [REFERENCE, "x = 1\0"])
+def test_a_folder_of_the_branch_commands_nothing(branch, source):
+    commit(branch, {"##[add-mask]hire/##vso[task.complete]/counter.py": source})
+    done = ci(branch, "--base", "main")
+    assert "/counter.py" in done.stdout + done.stderr
+    assert "##" not in done.stdout + done.stderr

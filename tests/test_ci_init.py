@@ -63,7 +63,7 @@ def test_the_workflow_gives_a_branch_no_rights_and_all_of_its_history():
     assert [step["run"] for step in steps if "run" in step] == [
         'python -m pip install "$HARNESS"',
         "harness image build",
-        "harness ci --fail-below strong-hire",
+        "harness ci --fail-below strong-hire --out ../harness-results",
     ]
     assert steps[2]["env"] == {"HARNESS": ORIGIN}
 

@@ -79,3 +79,14 @@ def test_the_label_of_a_pool_counts_its_blocks():
 )
 def test_what_fits_no_kind_is_not_drawn(picture):
     assert drawing_of(picture) is None
+
+
+def test_nothing_that_stands_in_a_picture_is_obeyed():
+    drawing = drawing_of(pictures.errors([1.0], 1.0, along="a\u202eb\x1b<b>"))
+    assert drawing is not None
+    assert "a\\u202eb\\x1b&lt;b&gt;" in drawing.svg
+
+
+@pytest.mark.parametrize("field", ["values", "allowed"])
+def test_errors_that_nobody_can_have_are_drawn_all_the_same(field):
+    assert drawing_of(pictures.errors([1.0], 1.0, along="token") | {field: [-1.0]}) is not None

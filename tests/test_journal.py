@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import pytest
 
 from harness import journal
+from tests.commands import running
 from tests.results_made import broke, held, result_of
 
 RESULT = result_of(held(), broke())
@@ -56,3 +58,15 @@ def test_two_problems_in_one_folder_are_kept_apart(tmp_path):
     journal.update(tmp_path, "other", hints=1)
     kept = journal.read(tmp_path)
     assert (kept.last, kept.attempt("one").hints, kept.attempt("other").hints) == ("other", 2, 1)
+
+
+def test_a_folder_of_a_strangers_is_read_and_not_obeyed(tmp_path):
+    bad = "x\x1b]0;owned\x07\u202e"
+    checks = [{"at": 1.0, "held": [bad], "broke": [bad]}]
+    cases = [{"check": bad, "imports": [], "script": [], "wanted": bad, "got": ""}]
+    attempt = {"file": "tally.py", "checks": checks, "cases": cases}
+    raw = msgspec.json.encode({"version": 1, "last": "tally", "attempts": {"tally": attempt}})
+    (tmp_path / ".harness.json").write_bytes(raw)
+    for arguments in (["status"], ["replay", "nothing"]):
+        _, out, err = running.harness(*arguments, folder=tmp_path)
+        assert "\\x1b]0;owned\\x07\\u202e" in out + err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from harness.render.junit import junit
@@ -66,3 +67,13 @@ def test_text_of_a_candidate_stays_text():
 
 def test_no_seed_is_in_it():
     assert b"987654321" not in junit([result_of(broke())])
+
+
+def test_a_foreign_document_is_no_broken_one():
+    result = result_of(held(), could_not_grade="no engine")
+    problem = msgspec.structs.replace(result.problem, slug="a\x00\u202e<b>")
+    (suite,) = read(msgspec.structs.replace(result, problem=problem))
+    assert [case.classname for case in suite] == [
+        "a\\x00\\u202e<b>.behaviour",
+        "a\\x00\\u202e<b>",
+    ]

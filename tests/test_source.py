@@ -100,3 +100,17 @@ def test_other_line_endings_are_counted_as_python_counts_them():
         (2, "def f():"),
         (3, "    pass"),
     ]
+
+
+def test_a_line_that_the_file_does_not_have_shows_nothing():
+    assert excerpt(SOURCE, calls=["up"], line=10_000) == [[]]
+
+
+@pytest.mark.parametrize(
+    "slow", ["    x" + " " * 200_000 + "$\n", "    '" + "\\'" * 100_000 + "\n"]
+)
+def test_what_is_no_python_is_read_once_and_no_further(slow):
+    """Each sign of such a line used to be tried with all the rest of it: hours for one file."""
+    known = definitions(f"def f():\n    pass\n\ndef g():\n{slow}\ndef h():\n    pass\n")
+    assert [one.name for one in known][:1] == ["f"]
+    assert "h" not in [one.name for one in known]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -28,6 +29,15 @@ def test_a_row_a_check():
 def test_a_formula_is_text(formula):
     rows = list(csv.DictReader(io.StringIO(table(result_of(broke(got=formula))))))
     assert rows[0]["got"][0] in "'\\"
+
+
+@pytest.mark.parametrize("ends", ["a;", "a; ", 'a;"', "a\n", "a|", ";;"])
+def test_nor_is_it_one_where_another_sign_ends_a_cell(ends):
+    for sign in "=+-@＝＋－＠":
+        rows = list(csv.DictReader(io.StringIO(table(result_of(broke(got=f"{ends}{sign}1"))))))
+        for part in re.split(r"[;|\n]", rows[0]["got"]):
+            assert not re.match(r"[ \"]*[=+\-@＝＋－＠]", part)
+        assert sign in rows[0]["got"]
 
 
 def test_text_with_commas_and_lines_comes_back_whole():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from pathlib import Path
+from unicodedata import normalize
 
 import msgspec
 
@@ -65,7 +66,7 @@ def hidden(stored: Stored, label: str) -> Stored:
 def tells(stored: Stored) -> bool:
     """Whether the text of a file, which a report shows, holds its candidate's name."""
     name, source = (
-        WORD.findall(text.casefold().replace("_", " "))
+        WORD.findall(normalize("NFKC", text).casefold().replace("_", " "))
         for text in (stored.candidate, stored.result.submission.source)
     )
     if len("".join(name)) < SHORTEST_NAME:

@@ -165,6 +165,9 @@ def _from_archive(path: Path, slugs: frozenset[str]) -> Iterator[Found]:
     candidate = readable(path.name)
     for ending in ARCHIVES:
         candidate = candidate.removesuffix(ending)
+    if not candidate:
+        yield Puzzle(_shown(path), "an archive without a name")
+        return
     try:
         for name, source in members(path):
             file = Path(name)

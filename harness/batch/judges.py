@@ -51,7 +51,7 @@ class Judging:
         with self.heard, self.turn:
             try:
                 return msgspec.msgpack.decode(self.heard.recv_bytes(), type=Stored)
-            except EOFError:
+            except (EOFError, OSError, msgspec.DecodeError):  # or in the middle of one
                 return None
             finally:
                 self.process.join()

@@ -146,10 +146,16 @@ def _lock(handle: int, folder: Path) -> None:
 
 
 def file_stem(candidate: str, slug: str) -> str:
-    """The name of a submission's files: readable, odd characters written out."""
-    name = quote(candidate, safe=" ")
-    if len(name) > MAX_NAME_BYTES:
-        name = name[:MAX_NAME_BYTES] + hashlib.sha256(candidate.encode()).hexdigest()[:16]
+    """The name of a submission's files: readable, odd characters written out.
+
+    No two are one to a file system that knows no capitals, and none starts as an unfinished one.
+    """
+    name = quote(candidate, safe=" ").replace("~", "%7E")
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    if len(name) > MAX_NAME_BYTES or candidate != candidate.casefold():
+        digest = hashlib.sha256(candidate.encode()).hexdigest()[:16]
+        name = f"{name[:MAX_NAME_BYTES]}~{digest}"
     return f"{name}__{quote(slug, safe='')}"
 
 

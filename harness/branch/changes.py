@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.branch.git import git, words
+from harness.branch.git import git, without_filters, words
 
 LINK, SUBMODULE = "120000", "160000"
 GUESSES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -56,10 +56,21 @@ def changes(top: Path, base: str | None, environment: Mapping[str, str]) -> list
     named = base or _from_environment(environment) or _guessed(top)
     start = _merge_base(top, named)
     arguments = ["--raw", "-z", "--find-renames", "--no-ext-diff", "--no-textconv"]
-    done = git(top, "diff", *arguments, start, "--")
+    # A submodule has settings of its own: no git is to run in it.
+    arguments.append("--ignore-submodules=dirty")
+    done = git(top, "diff", *arguments, start, "--", settings=without_filters(top))
     if done.returncode:
         raise CannotCompare(f"git cannot compare with {named}: {words(done.stderr)}")
     return list(_parsed(os.fsdecode(done.stdout)))
+
+
+def brings(place: Path) -> bool:
+    """Whether the branch checked out in this folder holds files in a place."""
+    try:
+        done = git(Path.cwd(), "--literal-pathspecs", "ls-files", "-z", "--", str(place))
+    except FileNotFoundError:
+        return False
+    return bool(done.stdout)
 
 
 def _from_environment(environment: Mapping[str, str]) -> str:

@@ -87,6 +87,7 @@ def ci_command(
         return
     top = _top()
     found = _found(_pack(ctx, top), top, base)
+    _check_place(out)
     results = list(_graded(top, found, sandbox_named(backend), _options(budget, seed)))
     _write(out, results, found)
     token = secrets.token_hex(16) if os.environ.get("GITHUB_ACTIONS") == "true" else ""
@@ -143,6 +144,7 @@ def _options(budget: str, seed: int | None) -> Options:
 
 def _graded(top: Path, found: Found, sandbox: Sandbox, options: Options) -> Iterator[Result]:
     from harness.judge.round import grade, open_session
+    from harness.render.plain import logged
     from harness.submissions import BadSubmission, read_submission
 
     try:
@@ -150,16 +152,27 @@ def _graded(top: Path, found: Found, sandbox: Sandbox, options: Options) -> Iter
     except BadSubmission as error:
         raise click.UsageError(str(error)) from None
     for answer, source in zip(found.answers, sources, strict=True):
-        click.echo(f"grading {answer.path!r}", err=True)
+        click.echo(logged(f"grading {answer.path}"), err=True)
         session = open_session(answer.problem, source, answer.path, sandbox)
         yield grade(answer.problem, session, options, backend=sandbox)
+
+
+def _check_place(out: Path) -> None:
+    """Results lie beside nothing that the branch brought: it would be taken for ours."""
+    from harness.branch.changes import brings
+
+    if out.is_symlink():
+        raise click.UsageError(f"{out} is a link\n  name a folder with --out")
+    if brings(out):
+        raise click.UsageError(
+            f"{out} is a part of this branch, which could bring results of its own\n"
+            "  name another folder with --out"
+        )
 
 
 def _write(out: Path, results: list[Result], found: Found) -> None:
     from harness.commands.ci_files import write_files
 
-    if out.is_symlink():
-        raise click.UsageError(f"{out} is a link\n  name a folder with --out")
     try:
         write_files(out, results, found.passed_over)
     except OSError as error:

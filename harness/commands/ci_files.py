@@ -18,7 +18,9 @@ def write_files(out: Path, results: list[Result], passed_over: list[str]) -> Non
     Raises `OSError`. A file that the branch made a link of is replaced, not followed.
     """
     page = summary(results, passed_over).encode("utf-8", "replace")
-    out.mkdir(parents=True, exist_ok=True)
+    if not out.exists():
+        out.mkdir(parents=True)
+        write_whole(out / ".gitignore", b"*\n")  # so that it becomes no part of the branch
     write_whole(out / "junit.xml", junit(results))
     write_whole(out / "summary.md", page)
     for name, result in _named(results):

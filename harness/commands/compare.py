@@ -59,15 +59,15 @@ def compare_command(
 def _show(
     comparison: Comparison, both: tuple[Stored, Stored], files: tuple[str, str], *, every: bool
 ) -> None:
+    from harness.render.plain import logged
     from harness.render.side_by_side import side_by_side
-    from harness.suite.printable import printable
 
     a, b = (f"{_name(stored)}   {file}" for stored, file in zip(both, files, strict=True))
     for line in side_by_side(comparison, (a, b), every=every):
         click.echo(line)
     more = len(comparison.findings) > 1 and not every
     words = ["compare", *files, "--all"] if more else ["report", files[1]]
-    click.echo(f"Next: {printable(shlex.join(['harness', *words]))}")
+    click.echo(logged(f"Next: {shlex.join(['harness', *words])}"))
 
 
 def _page(comparison: Comparison, both: tuple[Stored, Stored], files: tuple[str, str]) -> bytes:

@@ -116,7 +116,7 @@ def _found(
 
 
 def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> None:
-    from harness.suite.printable import printable
+    from harness.render.plain import logged
 
     people = len({entry.candidate for entry in entries})
     counts = Counter(entry.slug for entry in entries)
@@ -127,7 +127,7 @@ def _say_found(entries: list[Entry], puzzles: list[Puzzle], *, blind: bool) -> N
         click.echo(f"{len(puzzles)} not understood{', named by --dry-run' if blind else ''}")
     if not blind:
         for puzzle in puzzles:
-            click.echo(f"  {printable(puzzle.origin)}: {printable(puzzle.why)}")
+            click.echo(logged(f"  {puzzle.origin}: {puzzle.why}"))
 
 
 def _todo(

@@ -13,6 +13,7 @@ from harness import journal
 from harness.commands.common import problem_of
 from harness.render.terminal import WIDTH
 from harness.render.wrapped import wrapped
+from harness.suite.printable import printable
 
 HINT = re.compile(r"^## \d+.*\n", re.MULTILINE)
 
@@ -62,9 +63,10 @@ def status_command(ctx: click.Context, slug: str | None) -> None:
         last = attempt.checks[-1]
         click.echo(f"  last    {len(last.held)} held, {len(last.broke)} broke\n")
         for check, since in held_since(attempt).items():
-            click.echo(f"  held since {time.strftime('%H:%M', time.localtime(since))}  {check}")
+            when = time.strftime("%H:%M", time.localtime(since))
+            click.echo(printable(f"  held since {when}  {check}"))
         for check in last.broke:
-            click.echo(f"  broke             {check}")
+            click.echo(printable(f"  broke             {check}"))
     click.echo(f"\nNext: harness check {problem.slug}")
 
 
@@ -95,14 +97,13 @@ def replay_command(ctx: click.Context, check: str, slug: str | None, out: str | 
     """
     from harness.render.standalone import standalone
     from harness.suite.claims import identify
-    from harness.suite.printable import printable
 
     problem = problem_of(ctx, slug_or_last(slug))
     attempt = journal.read(Path()).attempt(problem.slug)
     cases = {case.check: case for case in attempt.cases}
     wanted = identify(check)
     if wanted not in cases:
-        broken = ", ".join(cases) or "nothing"
+        broken = printable(", ".join(cases)) or "nothing"
         raise click.UsageError(
             f"{wanted} did not break in the last check of {problem.slug}\n  {broken} did"
         )

@@ -12,7 +12,7 @@ from harness.batch.blind import KEY, BadKey
 from harness.batch.store import Store, Stored
 from harness.commands.common import USAGE
 from harness.commands.shown import FILES, RoundShown, document, round_shown, write_round
-from harness.suite.printable import printable
+from harness.render.plain import logged
 from harness.whole_files import write_whole
 
 MOST_LISTED = 20
@@ -110,14 +110,14 @@ def _why_not(stored: Stored) -> tuple[str, str, str]:
 
 def _not_graded(left: list[tuple[str, str, str]]) -> list[str]:
     """A line each of what has no result: whose, of which problem, and why."""
-    lines = [f"not graded: {printable(f'{who}, {slug}: {why}')}" for who, slug, why in left]
+    lines = [logged(f"not graded: {who}, {slug}: {why}") for who, slug, why in left]
     more = len(lines) - MOST_LISTED
     return lines if more <= 0 else [*lines[:MOST_LISTED], f"and {more:,} more, all on the page"]
 
 
 def _notes(shown: RoundShown, folder: Path) -> list[str]:
     """What whoever makes a report has to know of it."""
-    lines = [f"not shown: {printable(why)}" for why in shown.overview.left_out]
+    lines = [logged(f"not shown: {why}") for why in shown.overview.left_out]
     if shown.overview.blind:
         lines += [f"the file's own text may tell the name: {who}" for who in shown.telling]
         lines.append(f"Who is who stands in {shown.folder.parent / KEY}: keep it from the panel.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.batch.alike import Alike, Side
+from harness.render.plain import logged
 from harness.render.source import Line, shown_text
 from harness.render.templates import embedded, template
-from harness.suite.printable import printable
 
 MOST_LISTED = 20
 MOST_SHOWN = 100
@@ -18,12 +18,12 @@ def alike_lines(found: Alike) -> Iterator[str]:
     """The pairs, a line each, and what was not compared."""
     yield f"{found.compared} submissions compared, {_pairs(found)}."
     for pair in found.pairs[:MOST_LISTED]:
-        left, right = (f"{percent(s)} of {printable(s.candidate)}" for s in (pair.left, pair.right))
-        yield f"  {pair.slug}: {left}, {right}"
+        left, right = (f"{percent(side)} of {side.candidate}" for side in (pair.left, pair.right))
+        yield logged(f"  {pair.slug}: {left}, {right}")
     if len(found.pairs) > MOST_LISTED:
         yield f"  and {len(found.pairs) - MOST_LISTED:,} more"
     for why in found.left_out:
-        yield f"  not compared: {printable(why)}"
+        yield logged(f"  not compared: {why}")
     if found.pairs:
         yield QUESTION
 

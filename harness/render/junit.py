@@ -38,7 +38,7 @@ def _suite(result: Result) -> TestSuite:
 
 
 def _case(check: Check, result: Result) -> TestCase:
-    case = TestCase(printable(check.claim), f"{result.problem.slug}.{check.kind}", check.seconds)
+    case = TestCase(printable(check.claim), f"{_slug(result)}.{check.kind}", check.seconds)
     if check.status == BROKE:
         fault = check.finding.fault if check.finding else "broke"
         failure = Failure(printable(f"{check.id} ({check.requirement})"), printable(fault))
@@ -49,7 +49,11 @@ def _case(check: Check, result: Result) -> TestCase:
     return case
 
 
+def _slug(result: Result) -> str:
+    return printable(result.problem.slug)
+
+
 def _not_graded(result: Result) -> TestCase:
-    case = TestCase("the file could be graded", result.problem.slug)
+    case = TestCase("the file could be graded", _slug(result))
     case.result = [Error(printable(result.could_not_grade), "could not grade")]
     return case

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from harness.suite.printable import printable
+
+MARKED = re.compile(
+    r"##(?=\w*\[)"
+)  # ##[error], ##vso[task...], ##teamcity[...]: anywhere in a line
 
 
 def lines_of(text: str) -> str:
@@ -15,7 +21,12 @@ def unheeded(line: str) -> str:
     start = len(line) - len(line.lstrip())
     if line.startswith("::", start):
         line = f"{line[:start]}:\\x3a{line[start + 2 :]}"
-    return line.replace("##[", "#\\x23[")
+    return MARKED.sub(r"#\\x23", line)
+
+
+def logged(text: str) -> str:
+    """The text on one line that neither a terminal nor a CI obeys."""
+    return unheeded(printable(text))
 
 
 def one_line(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.render.annotations import for_github, in_plain, notes
 from harness.render.checks import counts
-from harness.render.plain import one_line
+from harness.render.plain import one_line, unheeded
 from harness.render.summary import NOTHING
 from harness.results import Result
 
@@ -28,12 +28,12 @@ def run_log(results: list[Result], passed_over: list[str], *, token: str = "") -
 
 def _plain_lines(results: list[Result], passed_over: list[str]) -> Iterator[str]:
     for reason in passed_over:
-        yield one_line(f"passed over: {reason}")
+        yield unheeded(one_line(f"passed over: {reason}"))
     for result in results:
         reasons = f": {'; '.join(result.reasons)}" if result.reasons else ""
         place = f"{result.submission.path} ({result.problem.slug})"
-        yield one_line(f"{place}: {counts(result)}.  {result.level}{reasons}.")
+        yield unheeded(one_line(f"{place}: {counts(result)}.  {result.level}{reasons}."))
         if result.remedy:
-            yield one_line(f"  {result.remedy}")
+            yield unheeded(one_line(f"  {result.remedy}"))
     if not results:
         yield NOTHING.replace("`", "")

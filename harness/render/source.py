@@ -70,6 +70,8 @@ def _closed(tokens: Iterator[tokenize.TokenInfo]) -> Iterator[Definition]:
     depth = last = 0
     ended = False  # a logical line has just ended: without an indent, a one-line body has too
     for token in tokens:
+        if token.type == tokenize.ERRORTOKEN:  # each further one could take as long as the file
+            break
         if token.type in (tokenize.NL, tokenize.COMMENT):
             continue
         if ended and token.type != tokenize.INDENT:
@@ -153,6 +155,8 @@ def _lines(source: str, around: Definition | None, marked: int) -> list[Line]:
         first = max(first, min(marked - MOST_LINES // 2, last - MOST_LINES + 1))
         last = first + MOST_LINES - 1
     shown = range(max(first, 1), min(last, len(every)) + 1)
+    if not shown:  # a worker names any line, also one that its file does not have
+        return []
     texts = textwrap.dedent("\n".join(shown_text(every[n - 1]) for n in shown)).split("\n")
     return [Line(n, text, n == marked) for n, text in zip(shown, texts, strict=True)]
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
+from harness.suite.printable import printable
+
 WIDTH = 340  # units; a phone shows one as about one pixel
 LINE = 16  # a row of text
 
@@ -20,7 +22,7 @@ class Drawing:
 
 def picture(parts: Iterable[str], *, height: float, label: str) -> str:
     """A whole picture; `label` is what a screen reader says of it."""
-    head = f'role="img" viewBox="0 0 {WIDTH} {_n(height)}" aria-label="{escape(label)}"'
+    head = f'role="img" viewBox="0 0 {WIDTH} {_n(height)}" aria-label="{escape(printable(label))}"'
     return f'<svg class="picture" {head}>{"".join(parts)}</svg>'
 
 
@@ -47,7 +49,7 @@ def text(x: float, y: float, words: str, *, anchor: str = "start", kind: str = "
     """A line of text; `y` is where the letters stand."""
     named = f' class="{kind}"' if kind else ""
     place = f'x="{_n(x)}" y="{_n(y)}" text-anchor="{anchor}"'
-    return f"<text{named} {place}>{escape(words)}</text>"
+    return f"<text{named} {place}>{escape(printable(words))}</text>"
 
 
 def cut(words: str, most: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from harness.render.plain import lines_of
 from harness.results import Check, Finding, Result
@@ -25,7 +26,9 @@ COLUMNS = (
     "examples",
     "seconds",
 )
-FORMULA = ("=", "+", "-", "@")  # what a spreadsheet would run
+# What a spreadsheet would run: at the start of a cell, and after what another language's
+# spreadsheet takes for the end of one.
+FORMULA = re.compile(r"(^|[;|\n])(?=[ \"']*[=+\-@＝＋－＠])")
 
 
 def table(result: Result) -> str:
@@ -62,5 +65,4 @@ def _row(result: Result, check: Check) -> list[object]:
 def cell(value: object) -> object:
     if not isinstance(value, str):
         return value
-    text = lines_of(value)
-    return f"'{text}" if text.lstrip().startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'", lines_of(value))

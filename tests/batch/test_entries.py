@@ -112,6 +112,11 @@ def test_odd_names_are_names(tmp_path: Path) -> None:
     assert found(tmp_path) == ([(name, "rope")], [])
 
 
+def test_an_archive_that_is_only_an_ending_is_nobodys(tmp_path: Path) -> None:
+    _archive(tmp_path / ".zip", {"rope.py": b"x = 1\n"})
+    assert found(tmp_path) == ([], ["an archive without a name"])
+
+
 def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
     assert found(tmp_path) == ([], [])
 

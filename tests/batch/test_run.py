@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.batch.entries import Entry
-from harness.batch.judges import run_all
+from harness.batch.judges import Judging, run_all
 from harness.batch.run import Job
 from harness.batch.store import Round, Store
 from harness.problems import find_problem
@@ -157,3 +159,15 @@ def processes_of_session(leader: int) -> list[str]:
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.1)
+
+
+def test_a_judge_that_dies_while_it_tells_its_result_has_told_none(tmp_path: Path) -> None:
+    fork = multiprocessing.get_context("fork")
+    job = jobs(tmp_path, 0)[0]
+    for said in (b"", struct.pack("!i", 100), struct.pack("!i", 100) + b"x", b"\0\0\0\1\xc1"):
+        heard, says = fork.Pipe(duplex=False)
+        _, turn = fork.Pipe(duplex=False)
+        process = fork.Process(target=os.write, args=(says.fileno(), said))
+        process.start()
+        says.close()
+        assert Judging(job, 0, process, heard, turn).said() is None

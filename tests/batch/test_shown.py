@@ -140,6 +140,11 @@ def test_a_file_that_tells_its_name_is_pointed_out(tmp_path: Path) -> None:
     assert shown.telling == [f"{shown.labels['ada_lovelace']}, counter"]
 
 
+def test_a_name_is_the_same_however_its_letters_are_made(tmp_path: Path) -> None:
+    telling = graded("Jose\u0301 Nu\u0301n\u0303ez", held(), source="# Jos\u00e9 N\u00fa\u00f1ez\n")
+    assert len(round_shown(kept(tmp_path, [telling]), blind=True).telling) == 1
+
+
 def test_report_writes_a_round(tmp_path: Path) -> None:
     kept(tmp_path / "round", small_round())
     (tmp_path / "round" / "results" / "torn.json").write_bytes(b'{"key"')

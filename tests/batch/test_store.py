@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.batch.store import BusyFolder, Store, Stored
+from harness.batch.store import BusyFolder, Store, Stored, file_stem
 from tests.results_made import held, result_of
 
 
@@ -51,3 +51,21 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_run_and_a_second_run_i
 def test_a_fork_that_fails_under_the_lock_is_not_another_run(tmp_path: Path) -> None:
     with pytest.raises(BlockingIOError), Store(tmp_path).locked():
         raise BlockingIOError(11, "Resource temporarily unavailable")
+
+
+def test_no_two_candidates_share_a_file_where_capitals_make_no_difference() -> None:
+    long = "i" * 200
+    names = ["ada", "Ada", "ADA", "\u00e9", "e\u0301", "a__b", long, f"{long}i", long.upper()]
+    names += [file_stem(name, "x").removesuffix("__x") for name in names]  # called as a file is
+    stems = {name: file_stem(name, "rope").casefold() for name in names}
+    assert len(set(stems.values())) == len(stems)
+    assert stems["ada"] == "ada__rope"
+    assert all(len(stem) < 240 and "/" not in stem for stem in stems.values())
+
+
+def test_a_name_like_an_unfinished_files_is_not_taken_for_one(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with store.locked():
+        store.put(Stored("k", ".new-zed", "x", result_of(held())))
+    with store.locked():
+        assert [stored.candidate for stored in store.all()] == [".new-zed"]

@@ -91,6 +91,7 @@ ATTACKS = [
     Attack("exits_in_the_middle_of_a_reply", (CRASHED,), "exited with status 0"),
     later("exits_after_a_right_reply", "exited with status 0", CRASHED),
     Attack("exits_with_the_status_of_a_memory_kill", (CRASHED,), "exited with status 137"),
+    Attack("fails_at_a_line_it_does_not_have", (RAISED,), "ValueError: there"),
     Attack("system_exit", (RAISED,), "SystemExit: 0"),
     Attack("keyboard_interrupt", (RAISED,), "KeyboardInterrupt"),
     Attack("generator_exit", (RAISED,), "GeneratorExit"),

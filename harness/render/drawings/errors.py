@@ -27,7 +27,7 @@ def draw(errors: Errors) -> Drawing:
 
 
 def _range(errors: Errors) -> tuple[int, int]:
-    known = [v for v in (*errors.values, *errors.allowed) if v and 0 < abs(v) < math.inf]
+    known = [v for v in (*errors.values, *errors.allowed) if v is not None and 0 < v < math.inf]
     low = math.floor(math.log10(min(known, default=1e-3)))
     high = math.ceil(math.log10(max(known, default=1.0)))
     return max(low, high - 9), max(high, low + 1)
