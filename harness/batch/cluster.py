@@ -1,160 +1,93 @@
 """The other way to run a round: on a Ray cluster, a task a submission.
 
-Ray places the tasks, counts cores, memory and GPUs, and starts a task again when its node is lost.
 A result comes home as bytes and is stored here, so a round goes on as one that ran on one machine.
+Ray ends a process that speaks to a cluster when the cluster's head is lost: that is one of its own,
+forked before there is anything of Ray's in it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
-import re
-import signal
-import socket
-import sys
-from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 
 import msgspec
 
-from harness.batch.node import KeeperLost, carry_out
-from harness.batch.orders import INSTALL, order_of
-from harness.batch.outstanding import AGAIN
-from harness.batch.run import Job, given_up, kept
+from harness.batch.driver import NoCluster, connected, run_all_on
+from harness.batch.outstanding import AGAIN, Place, place_of
+from harness.batch.run import Job, given_up
 from harness.batch.store import Stored
-from harness.judge.round import spec_for
-from harness.suite.printable import printable
+from harness.worker.processes import die_with_parent
 
-MOST_WAITING = 1000  # what Ray knows of at a time: enough for a cluster to see that it should grow
-NODE_LOSSES = 3  # of one submission, before it is given up as a failure of ours
-STORE_BYTES = 80 * 1024 * 1024  # results are small; this is what Ray wants at the least
-CONNECT_LIMIT_S = 10.0
-COLOURS = re.compile("\x1b\\[[0-9;]*m")
-MOST_CHARS = 300  # of one line of Ray's
+STOP_LIMIT_S = 30.0  # for Ray to end what still runs for us
+WELL = ""  # said first when there is a cluster; any other sentence is why there is none any more
 
 
-class NoCluster(Exception):
-    """There is no cluster to run on; says why and what to do."""
+def run_all_there(jobs: list[Job], at_once: int | None, *, address: str) -> Iterator[Stored]:
+    """Grade every job on a cluster; results come as they finish, already stored.
 
-
-def run_all_on(jobs: list[Job], at_once: int | None, *, address: str) -> Iterator[Stored]:
-    """Grade every job on a cluster; results come as they finish, already stored."""
-    waiting = deque(jobs)
-    running: dict[Any, Job] = {}
-    ray = _connected(address)
-    said = contextlib.ExitStack()
-    said.enter_context(contextlib.redirect_stdout(_RaysWords()))
-    try:
-        _say_if_none_fits(ray, jobs)
-        while waiting or running:
-            while waiting and len(running) < (at_once or MOST_WAITING):
-                job = waiting.popleft()
-                running[_task(ray, job).remote(msgspec.msgpack.encode(order_of(job)))] = job
-            for ready in ray.wait(list(running))[0]:
-                job = running.pop(ready)
-                yield kept(job, _answer(ray, job, ready))
-    finally:
-        ray.shutdown()  # ends what still runs for us, there as well
-        said.close()
-
-
-class _RaysWords:
-    """What Ray prints of lost tasks and missing resources: plain lines beside the progress.
-
-    A name of a stranger's process may be among it.
+    When the cluster is lost, what has no result is given up. Raises `NoCluster`.
     """
-
-    def write(self, text: str) -> int:
-        for line in COLOURS.sub("", text).splitlines():
-            if line.startswith("("):  # what follows is a traceback
-                sys.stderr.write(f"\n{printable(line)[:MOST_CHARS]}\n")
-        return len(text)
-
-    def flush(self) -> None:
-        sys.stderr.flush()
-
-
-def _connected(address: str) -> Any:
-    """Ray, connected: to the address, the cluster of this machine or the environment, or none yet.
-
-    Ray puts a handler of its own in the place of ours, that would end us without clearing away.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    left = {(job.entry.candidate, job.problem.slug): job for job in jobs}
+    context = multiprocessing.get_context("fork")
+    heard, says = context.Pipe(duplex=False)
+    driver = context.Process(target=_drive, args=(jobs, at_once, address, says), daemon=False)
+    driver.start()
+    says.close()
     try:
-        import ray
-    except ImportError:
-        raise NoCluster("Ray is not installed here\n  pip install 'harness[ray]'") from None
-    named = address or os.environ.get("RAY_ADDRESS", "")
-    _knock(named)
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    ours = signal.getsignal(signal.SIGTERM)
-    try:
-        ray.init(address=address or "auto", **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        if named:
-            last = str(error).strip().rpartition("\n")[2]  # of a traceback, where there is one
-            raise NoCluster(f"no cluster at {named}: {last}\n  see docs/cluster.md") from None
-        ray.init("local", include_dashboard=False, object_store_memory=STORE_BYTES, **quiet)
+        yield from _heard(heard, driver, left)
     finally:
-        signal.signal(signal.SIGTERM, ours)
-    return ray
+        _stop(driver)
+        heard.close()
 
 
-def _knock(address: str) -> None:
-    """Say at once that nobody answers at an address: Ray takes minutes for it."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if address in ("", "auto", "local"):
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_LIMIT_S).close()
-    except (OSError, ValueError, OverflowError) as error:
-        raise NoCluster(f"no cluster at {address}: {error}\n  see docs/cluster.md") from None
+def _heard(heard: Connection, driver: ForkProcess, left: dict[Place, Job]) -> Iterator[Stored]:
+    """Each result as the driver says it; what it leaves behind when it has gone."""
+    there, lost = False, ""
+    with contextlib.suppress(EOFError):
+        while True:
+            said = msgspec.msgpack.decode(heard.recv_bytes(), type=Stored | str)
+            if isinstance(said, Stored):
+                del left[place_of(said)]
+                yield said
+            elif said and not there:
+                raise NoCluster(said)
+            there, lost = True, said if isinstance(said, str) else ""
+    driver.join()
+    why = lost or f"Ray ended what speaks to it ({driver.exitcode})"
+    for job in left.values():
+        yield given_up(job, f"the cluster was lost: {why}", AGAIN)
 
 
-def _say_if_none_fits(ray: Any, jobs: list[Job]) -> None:
-    """Say what a round waits for; a cluster that grows may bring it, another never does."""
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    for needs in {tuple(_needs(job).items()) for job in jobs}:
-        if not any(all(node.get(what, 0) >= much for what, much in needs) for node in nodes):
-            words = f"{dict(needs)['memory'] / 2**30:.0f} GiB of memory"
-            words += " and a GPU" if dict(needs)["GPU"] else ""
-            sys.stderr.write(f"no node has a core, {words} for a task: waiting for one\n")
+def _drive(jobs: list[Job], at_once: int | None, address: str, says: Connection) -> None:
+    """The whole life of a driver. A Ctrl-C is not for it: whoever started it stops it, once."""
+    os.setsid()
+    die_with_parent()
+
+    def say(what: Stored | str) -> None:
+        says.send_bytes(msgspec.msgpack.encode(what))
+
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        try:
+            ray = connected(address)
+        except NoCluster as error:
+            say(str(error))
+            return
+        say(WELL)
+        try:
+            for stored in run_all_on(ray, jobs, at_once):
+                say(stored)
+        except (ConnectionError, ray.exceptions.RayError) as error:
+            say(f"{type(error).__name__}: {error}")
 
 
-def _needs(job: Job) -> dict[str, float]:
-    """What one submission takes: a core, its memory, a GPU where it needs one."""
-    device = job.round.device
-    memory = spec_for(job.problem, device).memory_bytes
-    return {"CPU": 1, "memory": memory, "GPU": 1 if device == "cuda" else 0}
-
-
-def _task(ray: Any, job: Job) -> Any:
-    needs = _needs(job)
-    return ray.remote(carry_out).options(
-        num_cpus=needs["CPU"],
-        num_gpus=needs["GPU"],
-        memory=needs["memory"],
-        max_retries=NODE_LOSSES,
-        retry_exceptions=[KeeperLost],
-        name=f"grade {job.problem.slug}",  # no candidate's name in a cluster's lists
-    )
-
-
-def _answer(ray: Any, job: Job, ready: Any) -> Stored:
-    try:
-        raw = ray.get(ready)
-    except ray.exceptions.RayTaskError as error:
-        return _failed_task(job, error)
-    except ray.exceptions.RayError as error:
-        why = f"the cluster lost it {NODE_LOSSES + 1} times: {type(error).__name__}"
-        return given_up(job, why, AGAIN)
-    said = msgspec.msgpack.decode(raw, type=Stored | str)
-    return given_up(job, said, INSTALL) if isinstance(said, str) else said
-
-
-def _failed_task(job: Job, error: Any) -> Stored:
-    cause = error.cause
-    if isinstance(cause, ImportError):
-        return given_up(job, f"the node has another harness, or none: {cause}", INSTALL)
-    return given_up(job, f"the task failed: {type(cause).__name__}: {cause}", AGAIN)
+def _stop(driver: ForkProcess) -> None:
+    """End it so that it ends what runs for it; one that does not is killed."""
+    if driver.is_alive():
+        driver.terminate()
+    driver.join(STOP_LIMIT_S)
+    driver.kill()
+    driver.join()

@@ -159,10 +159,11 @@ def _running(executor: str, todo: list[Job], jobs: int | None, device: str) -> I
 
 
 def _on_cluster(todo: list[Job], jobs: int | None, address: str) -> Iterator[Stored]:
-    from harness.batch.cluster import NoCluster, run_all_on
+    from harness.batch.cluster import run_all_there
+    from harness.batch.driver import NoCluster
 
     try:
-        yield from run_all_on(todo, jobs, address=address)
+        yield from run_all_there(todo, jobs, address=address)
     except NoCluster as error:
         raise click.UsageError(str(error)) from None
 

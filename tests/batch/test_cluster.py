@@ -1,4 +1,7 @@
-"""A round on a real cluster of two nodes on this machine, one of which is lost in the middle."""
+"""A round on a real cluster of two nodes on this machine: one is lost in the middle, then the head.
+
+On a loaded machine everything takes its time: these tests wait for what they see happen.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import msgspec
 import pytest
+from ray._private.node import Node
 from ray.cluster_utils import Cluster
 
 from harness.batch.entries import Entry
@@ -28,9 +32,10 @@ from tests.commands.running import PACK, RIGHT, harness, said
 
 MIB = 1024 * 1024
 NODE = {"num_cpus": 1, "memory": 8192 * MIB, "object_store_memory": 80 * MIB}
-SUBMISSIONS = {
-    "ada": RIGHT,
-    "bob": RIGHT.replace("+= ", "-= "),
+WAITS = "import os, time\nwhile not os.path.exists({!r}):\n    time.sleep(0.05)\n"
+SUBMISSIONS = {  # the first two, one a node, wait for a word
+    "ada": WAITS + RIGHT,
+    "bob": WAITS + RIGHT.replace("+= ", "-= "),
     "eve": "import os\nos._exit(3)\n",
     "kim": "def (",
     "lee": RIGHT + "# another\n",
@@ -43,6 +48,7 @@ def cluster() -> Iterator[Cluster]:
     """A head with one core and a door for clients; a test adds nodes to it."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S"] = "110"  # a busy machine starts slowly
+    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"  # or the door's forks die now and then
     doors = {"include_dashboard": False, "ray_client_server_port": free_port()}
     made = Cluster(initialize_head=True, head_node_args=NODE | doors)
     yield made
@@ -59,6 +65,16 @@ def hand_in(folder: Path, submissions: dict[str, str]) -> None:
     (folder / "in").mkdir()
     for name, source in submissions.items():
         (folder / "in" / f"{name}__tally.py").write_text(source)
+
+
+def started(cluster: Cluster, folder: Path, *more: str, **environment: str) -> Popen[str]:
+    """A round on the cluster, running."""
+    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", "in", "--out", "far"]
+    command += ["--seed", "5", "--backend", "local", "--executor", "ray", *more]
+    return Popen(
+        command, cwd=folder, env=os.environ | {"RAY_ADDRESS": cluster.address} | environment,
+        stdout=PIPE, stderr=PIPE, text=True,
+    )  # fmt: skip
 
 
 def graded(folder: Path, out: str, *more: str, **how: Any) -> tuple[int, str, str]:
@@ -103,7 +119,8 @@ def below(leader: int, now: dict[int, tuple[int, str]]) -> dict[int, str]:
     return found
 
 
-def until(holds: Any) -> Any:
+def until(holds: Callable[[], Any]) -> Any:
+    """Wait for what holds, and give it."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if said := holds():
@@ -112,47 +129,45 @@ def until(holds: Any) -> Any:
     raise AssertionError(f"it did not come to {holds.__doc__}")
 
 
+def at_work(node: Node) -> dict[int, str]:
+    """The processes on a node, once a candidate's file is in a sandbox there."""
+    found = below(node.all_processes["raylet"][0].process.pid, processes())
+    return found if any("harness.worker" in command for command in found.values()) else {}
+
+
+def keepers(node: Node) -> list[int]:
+    return [pid for pid, command in at_work(node).items() if "harness.batch.keeper" in command]
+
+
 def test_a_node_that_is_lost_takes_no_result_with_it(cluster: Cluster, tmp_path: Path) -> None:
     second = cluster.add_node(**NODE)
-    raylet = second.all_processes["raylet"][0].process.pid
-    hand_in(tmp_path, SUBMISSIONS)
-    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", "in", "--out", "far"]
-    command += ["--seed", "5", "--backend", "local", "--executor", "ray"]
-    running = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=os.environ | {"RAY_ADDRESS": cluster.address},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    word = str(tmp_path / "word")
+    hand_in(tmp_path, {name: source.format(word) for name, source in SUBMISSIONS.items()})
+    running = started(cluster, tmp_path)
 
-    def sandboxed() -> dict[int, str]:
-        """a candidate's file running on the second node, in a sandbox of a keeper's"""
-        now = processes()
-        found = below(raylet, now)
-        keepers = [pid for pid, command in found.items() if "harness.batch.keeper" in command]
-        workers = {pid for pid, command in found.items() if "harness.worker" in command}
-        assert workers <= {pid for keeper in keepers for pid in below(keeper, now)}
-        return found if workers else {}
+    def both() -> bool:
+        """a file of a candidate's on each node, at the same time"""
+        return bool(at_work(cluster.head_node) and at_work(second))
 
-    def keeper_at_home() -> int:
-        """a keeper at work on the first node"""
-        found = below(cluster.head_node.all_processes["raylet"][0].process.pid, processes())
-        working = any("harness.worker" in command for command in found.values())
-        keepers = [pid for pid, command in found.items() if "harness.batch.keeper" in command]
-        return min(keepers, default=0) if working else 0
-
-    lost = until(sandboxed)
+    until(both)
+    lost, now = at_work(second), processes()
+    workers = {pid for pid, command in lost.items() if "harness.worker" in command}
+    assert workers <= {pid for keeper in keepers(second) for pid in below(keeper, now)}
+    os.kill(min(keepers(cluster.head_node)), signal.SIGKILL)
     cluster.remove_node(second, allow_graceful=False)
-    os.kill(until(keeper_at_home), signal.SIGKILL)
+    Path(word).touch()
     shown, errors = running.communicate(timeout=120)
     assert running.returncode == 0, errors
     assert "6 of 6 graded. Seed 5." in shown
     assert graded(tmp_path, "near")[0] == 0
     assert documents(tmp_path / "far/results") == documents(tmp_path / "near/results")
     assert len(documents(tmp_path / "far/results")) == 6
-    until(lambda: not [pid for pid in lost if Path(f"/proc/{pid}").exists()])
+
+    def gone() -> bool:
+        """an end of all that ran on the lost node"""
+        return not [pid for pid in lost if Path(f"/proc/{pid}").exists()]
+
+    until(gone)
 
 
 def test_a_client_from_outside_goes_on_where_a_round_was(cluster: Cluster, tmp_path: Path) -> None:
@@ -171,12 +186,7 @@ def test_a_client_from_outside_goes_on_where_a_round_was(cluster: Cluster, tmp_p
 
 def test_a_round_that_waits_for_a_machine_says_for_which(cluster: Cluster, tmp_path: Path) -> None:
     hand_in(tmp_path, {"ada": RIGHT})
-    command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade", "in", "--out", "out"]
-    command += ["--backend", "local", "--device", "cuda", "--executor", "ray"]
-    running = subprocess.Popen(
-        command, cwd=tmp_path, env=os.environ | {"RAY_ADDRESS": cluster.address},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = started(cluster, tmp_path, "--device", "cuda")
     assert running.stderr is not None
     lines = iter(running.stderr.readline, "")
     waits = "no node has a core, 2 GiB of memory and a GPU for a task: waiting for one\n"
@@ -184,6 +194,37 @@ def test_a_round_that_waits_for_a_machine_says_for_which(cluster: Cluster, tmp_p
     running.send_signal(signal.SIGTERM)
     _, errors = running.communicate(timeout=60)
     assert (running.returncode, errors.splitlines()[-1]) == (3, "stopped by hand: not graded")
+
+
+def test_a_cluster_that_is_lost_takes_no_result_with_it(cluster: Cluster, tmp_path: Path) -> None:
+    """The last test on this cluster: nothing is left of it."""
+    hand_in(tmp_path, {"ada": RIGHT, "bob": WAITS.format(str(tmp_path / "word")) + RIGHT})
+    running = started(cluster, tmp_path, "--jobs", "1", RAY_gcs_rpc_server_reconnect_timeout_s="5")
+    kept = tmp_path / "far/results/ada__tally.json"
+
+    def one_is_home() -> bool:
+        """a result"""
+        return kept.exists()
+
+    until(one_is_home)
+    for processes_of_a_kind in cluster.head_node.all_processes.values():
+        for one in processes_of_a_kind:
+            os.kill(one.process.pid, signal.SIGKILL)
+    shown, errors = running.communicate(timeout=120)
+    assert running.returncode == 3, errors
+    assert "not graded: bob, tally: the cluster " in shown
+    assert shown.splitlines()[-2:] == [
+        "1 of 2 graded. Seed 5.",
+        "Next: run the same command again: what is graded is kept",
+    ]
+    before = kept.read_bytes()
+    (tmp_path / "word").touch()
+    assert graded(tmp_path, "far")[0] == 0
+    assert kept.read_bytes() == before
+    assert [one["result"]["level"] for one in documents(kept.parent).values()] == [
+        "Strong hire",
+        "Strong hire",
+    ]
 
 
 def order() -> Order:
