@@ -1,12 +1,14 @@
 """Kills real rounds at random moments, goes on with them, and compares with an unbroken one.
 
-`python -m tests.kill_rounds --times 50` is the long form; tests/batch/test_killed_rounds.py the
-short one.
+`python -m tests.kill_rounds --times 50` is the long form, tests/batch/test_killed_rounds.py the
+short one. With `--backend docker` no container may be left either; under `unshare --pid --fork
+--mount-proc` no other user of the engine is taken for one of these rounds.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -16,6 +18,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from harness.sandbox import engine, judges
 
 PACK = Path(__file__).parent / "hostile" / "pack"
 RIGHT = (PACK / "solutions" / "tally" / "reference.py").read_text()
@@ -28,7 +32,6 @@ SUBMISSIONS = {
     "zoe": "import subprocess\nsubprocess.Popen(['sleep', '99'])\n" + RIGHT,
 }
 KILLS = ("SIGINT", "SIGTERM", "SIGKILL", "the whole group", "a judge")
-LONGEST_S = 4.0  # before a kill: an unbroken round takes about as long
 ROUND_LIMIT_S = 120
 GONE_LIMIT_S = 10
 
@@ -38,9 +41,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--first", type=int, default=0, help="the number of the first round")
+    parser.add_argument("--backend", choices=["local", "docker"], default="local")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rounds = Rounds(Path(folder))
+        rounds = Rounds(Path(folder), asked.backend)
         for number in range(asked.first, asked.first + asked.times):
             print(f"{number}: {', '.join(rounds.break_one(number))}: equal", flush=True)
 
@@ -48,14 +52,17 @@ def main() -> None:
 class Rounds:
     """A folder with submissions, what an unbroken round says of them, and rounds to break."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, backend: str = "local") -> None:
         self._folder = folder
+        self._backend = backend
         for name in ("in", "temporary"):
             (folder / name).mkdir()
         for name, source in SUBMISSIONS.items():
             for number in (1, 2):
                 (folder / "in" / f"{name}{number}__tally.py").write_text(f"{source}\n# {number}\n")
+        started = time.monotonic()
         self._whole = self._results_of_whole_round()
+        self._longest_s = time.monotonic() - started  # before a kill
 
     def break_one(self, number: int) -> list[str]:
         """Kill a round a few times, finish it, hold it to the unbroken one; how it was killed."""
@@ -63,7 +70,7 @@ class Rounds:
         out = self._folder / str(number)
         told = []
         for _ in range(chance.randint(1, 4)):
-            kill, after = chance.choice(KILLS), chance.uniform(0.05, LONGEST_S)
+            kill, after = chance.choice(KILLS), chance.uniform(0.05, self._longest_s)
             running = self._start(out)
             time.sleep(after)
             ended = running.poll() is not None
@@ -78,6 +85,8 @@ class Rounds:
         assert finishing.returncode == 0, errors
         self._nothing_runs()
         assert results_in(out) == self._whole
+        if self._backend == "docker":
+            assert orphans() == []
         left = [path.name for path in out.rglob("*") if path.name.startswith(".new-")]
         assert left == [], left
         return told
@@ -91,7 +100,7 @@ class Rounds:
 
     def _start(self, out: Path) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "harness", "--pack", str(PACK), "grade"]
-        command += [str(self._folder / "in"), "--out", str(out), "--backend", "local"]
+        command += [str(self._folder / "in"), "--out", str(out), "--backend", self._backend]
         command += ["--seed", "5", "--jobs", "2"]
         return subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -133,6 +142,14 @@ def results_in(out: Path) -> dict[str, str]:
             check["seconds"] = None
         found[path.name] = json.dumps(stored, indent=1)
     return found
+
+
+def orphans() -> list[str]:
+    """The containers of judges that have ended."""
+    with contextlib.closing(engine.connect()) as client:
+        found = client.containers(all=True, filters={"label": engine.JUDGE_LABEL})
+    marks = [(one["Id"], one["Labels"][engine.JUDGE_LABEL].rsplit(" ", 3)[1:]) for one in found]
+    return [ident for ident, mark in marks if judges.is_gone(*mark)]
 
 
 def children_of(pid: int) -> list[int]:
