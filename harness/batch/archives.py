@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
 from harness.submissions import MAX_SOURCE_BYTES
 
@@ -22,6 +22,14 @@ MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # of a whole tar, headers and passed-over
 MAX_DIRECTORY_BYTES = 1024 * 1024  # of a zip's list of files
 END_OF_ZIP = struct.Struct("<4s4H2LH")
 MAX_COMMENT_BYTES = 65535
+LARGE_ZIP = struct.Struct(
+    "<4sLQL"
+)  # stands before the end where the end's own figures do not count
+LONG_HEADERS = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE,
+                tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)  # fmt: skip
+SPARSE = "a file with holes, which no answer has"
+MAX_HEADER_BYTES = 8 * 1024  # of one; `tarfile` may take the square of it in time
+MAX_HEADERS_BYTES = 1024 * 1024  # of all of them
 
 
 class BadArchive(Exception):
@@ -69,13 +77,17 @@ def _check_directory(path: Path) -> None:
     size = END_OF_ZIP.unpack_from(tail, start)[5]
     if size > MAX_DIRECTORY_BYTES:
         raise BadArchive(f"more than {MAX_MEMBERS:,} files")
+    if tail[:start][-LARGE_ZIP.size :].startswith(b"PK\6\7"):
+        raise BadArchive("an archive that cannot be read: a zip of the kind for large files")
 
 
 def _tar(path: Path) -> Iterator[tuple[str, bytes]]:
     """Read as a stream, so that nothing is read twice and every unpacked byte is counted."""
     with _unpacked(path) as unpacked:
         counted: Any = _Counted(unpacked)
-        archive = tarfile.open(fileobj=counted, mode="r|")  # noqa: SIM115 - it holds no file
+        archive = tarfile.open(  # noqa: SIM115 - it holds no file
+            fileobj=counted, mode="r|", tarinfo=_checked_headers()
+        )
         for count, info in enumerate(archive, start=1):
             _check_count(count)
             if not info.isreg():
@@ -84,6 +96,29 @@ def _tar(path: Path) -> Iterator[tuple[str, bytes]]:
             member = archive.extractfile(info)
             if member is not None:
                 yield info.name, _capped(member.read(MAX_SOURCE_BYTES + 1), info.name)
+
+
+def _checked_headers() -> type[tarfile.TarInfo]:
+    """Headers of one archive, refused before `tarfile` reads what belongs to them."""
+    left = MAX_HEADERS_BYTES
+
+    class Header(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            nonlocal left
+            header = super().frombuf(buf, encoding, errors)
+            if header.type in LONG_HEADERS:
+                left -= header.size
+                if left < 0 or not 0 <= header.size <= MAX_HEADER_BYTES:
+                    raise BadArchive(f"headers of more than {MAX_HEADER_BYTES:,} bytes")
+            if header.type == tarfile.GNUTYPE_SPARSE:
+                raise BadArchive(SPARSE)
+            return header
+
+        def _proc_gnusparse_10(self, *_: object) -> None:  # reads a list of any length
+            raise BadArchive(SPARSE)
+
+    return Header
 
 
 def _unpacked(path: Path) -> Any:

@@ -254,8 +254,54 @@ def test_a_tar_that_unpacks_to_gigabytes_is_refused_early(tmp_path: Path) -> Non
         tracemalloc.stop()
         assert entries == []
         if kind is not tarfile.CHRTYPE:  # which has no content, whatever it says
-            assert why == ["more than 67,108,864 bytes when unpacked"]
+            assert why == ["headers of more than 8,192 bytes"]
         assert peak < 300 << 20
+
+
+def pax(headers: bytes, body: bytes = b"") -> bytes:
+    """A tar with one file, of which these headers say more."""
+    more, file = tarfile.TarInfo("x"), tarfile.TarInfo("rope.py")
+    more.type, more.size, file.size = tarfile.XHDTYPE, len(headers), len(body)
+    parts = (more.tobuf(tarfile.USTAR_FORMAT), headers, file.tobuf(tarfile.USTAR_FORMAT), body)
+    return b"".join(part + bytes(-len(part) % 512) for part in parts) + bytes(1024)
+
+
+def test_a_tar_that_takes_hours_to_read_is_refused(tmp_path: Path) -> None:
+    """Some Pythons try each digit of a header with all the rest; all of them join a list of holes
+    by its blocks, each time anew.
+    """
+    holes = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n25 GNU.sparse.realsize=9\n"
+    sparse = tarfile.TarInfo("rope.py")
+    sparse.type = tarfile.GNUTYPE_SPARSE
+    for raw, reason in {
+        pax(b"1" * (1 << 20)): "headers of more than 8,192 bytes",
+        (pax(b"a" * 8000)[:9216] * 200): "headers of more than 8,192 bytes",
+        pax(holes, b"1" * (32 << 20)): "a file with holes, which no answer has",
+        sparse.tobuf(tarfile.GNU_FORMAT): "a file with holes, which no answer has",
+    }.items():
+        (tmp_path / "ada.tar").write_bytes(raw)
+        assert found(tmp_path)[1][-1] == reason
+    (tmp_path / "ada.tar").unlink()
+    long = "d/" * 60 + "rope.py"
+    _archive(tmp_path / "ada.tar.gz", {long: b"x = 1\n"})
+    assert found(tmp_path) == ([("ada", "rope")], [])
+
+
+def test_a_zip_that_hides_how_long_its_list_is_is_refused(tmp_path: Path) -> None:
+    """Figures before the end may stand for those in it: `zipfile` takes them, however large."""
+    path = tmp_path / "ada.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("rope.py", "x = 1\n")
+    raw = path.read_bytes()
+    start, end = raw.index(b"PK\1\2"), raw.index(b"PK\5\6")
+    large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, end - start, start)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, end, 1)
+    path.write_bytes(raw[:end] + large + locator + raw[end:])
+    assert zipfile.ZipFile(path).namelist() == ["rope.py"]
+    assert found(tmp_path) == (
+        [],
+        ["an archive that cannot be read: a zip of the kind for large files"],
+    )
 
 
 def test_a_zip_packed_to_unpack_without_a_limit_is_refused(tmp_path: Path) -> None:
