@@ -5,21 +5,28 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from harness.authoring.claims import claims_of
-from harness.authoring.wrong import Wrong, read_wrong
+from harness.authoring.structure import Complaint
+from harness.authoring.wrong import read_wrong
 from harness.judge.budget import QUICK, Budget
 from harness.judge.round import Options, grade_and_keep, open_session
-from harness.problems import BadPack, Problem
+from harness.problems import Problem
 from harness.remote.session import Session, Submission
 from harness.results import BROKE, HELD, Result
 from harness.sandbox.local import LocalSandbox
-from harness.suite.claims import Claim
 from harness.worker.processes import die_with_parent
 
-LEAST_WRONG = 10
-LEAST_RIGHT = 2
+# What one mistake deserves, by the kind of the check that names it. A check that breaks because
+# another thing went wrong before it makes the verdict harder than the mistake.
+HIRE, NO_HIRE, STRONG_NO_HIRE = "Hire", "No hire", "Strong no hire"
+DESERVED = {
+    "invariant": frozenset({NO_HIRE, STRONG_NO_HIRE}),
+    "behaviour": frozenset({NO_HIRE}),
+    "edge": frozenset({HIRE}),
+    "cost": frozenset({HIRE}),
+}
 BATCH = 100  # runs, after which the processes that do them start anew
 
 
@@ -30,10 +37,12 @@ class Seeds:
     reference: int
     right: int
     wrong: int
+    levels: int  # a wrong answer's whole round: is one mistake charged as one?
 
 
-SHORT = Seeds(reference=1, right=1, wrong=1)
-LONG = Seeds(reference=100, right=30, wrong=10)
+SHORT = Seeds(reference=1, right=1, wrong=1, levels=0)
+LONG = Seeds(reference=100, right=30, wrong=10, levels=3)
+LEVELS = Seeds(reference=0, right=0, wrong=0, levels=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,8 @@ class Job:
     """One answer to run on one seed. `must_break` names the check that has to catch it.
 
     None: all checks must hold. "": all must break, as they must for a stub; a check that holds for
-    an answer that does nothing would hold for anything.
+    an answer that does nothing would hold for anything. `levels`: the whole round is run, and the
+    verdict must be one of them.
     """
 
     problem: Problem
@@ -49,98 +59,28 @@ class Job:
     source: bytes
     seed: int
     must_break: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """Something about a problem or its suite that is not as it should be."""
-
-    what: str
-    words: str
-
-
-def structure(problem: Problem) -> list[Complaint]:
-    """What can be seen without running an answer: texts, requirements, checks, edits that fit."""
-    claims, wrongs = claims_of(problem), read_wrong(problem)
-    requirements = problem.requirements()
-    found = [
-        *(
-            Complaint("statement", f"{r} has no check")
-            for r in requirements
-            if r not in {claim.requirement for claim in claims}
-        ),
-        *(
-            Complaint(c.id, f"{c.requirement} is not in the statement")
-            for c in claims
-            if c.requirement not in requirements
-        ),
-        *(
-            Complaint(c.id, "no wrong answer names it")
-            for c in claims
-            if c.id not in {wrong.caught_by for wrong in wrongs}
-        ),
-        *(
-            Complaint(c.id, f"it has no {part}")
-            for c in claims
-            for part in ("text", "why", "ask")
-            if not getattr(c, part)
-        ),
-        *(
-            Complaint(w.name, f"there is no check {w.caught_by}")
-            for w in wrongs
-            if w.caught_by not in {claim.id for claim in claims}
-        ),
-    ]
-    return found + _missing_parts(problem, wrongs, claims) + _edits_that_do_not_fit(problem, wrongs)
-
-
-def _missing_parts(problem: Problem, wrongs: list[Wrong], claims: list[Claim]) -> list[Complaint]:
-    found = [
-        Complaint(path.name, f"{path} is missing")
-        for path in (problem.statement, problem.stub, problem.hints, problem.reference)
-        if not path.is_file()
-    ]
-    if len(wrongs) < LEAST_WRONG:
-        found.append(
-            Complaint("wrong.toml", f"{len(wrongs)} wrong answers; at least {LEAST_WRONG}")
-        )
-    if len(problem.right) < LEAST_RIGHT:
-        found.append(
-            Complaint("right/", f"{len(problem.right)} other right answers; at least {LEAST_RIGHT}")
-        )
-    if len({claim.id for claim in claims}) != len(claims):
-        found.append(Complaint("suite", "two checks have one name"))
-    return found
-
-
-def _edits_that_do_not_fit(problem: Problem, wrongs: list[Wrong]) -> list[Complaint]:
-    reference = problem.reference.read_text(encoding="utf-8")
-    found = []
-    for wrong in wrongs:
-        try:
-            compile(wrong.source(reference), wrong.name, "exec")
-        except (BadPack, SyntaxError) as error:
-            found.append(Complaint(wrong.name, str(error)))
-    return found
+    levels: frozenset[str] = frozenset()
 
 
 def jobs(problem: Problem, seeds: Seeds) -> list[Job]:
     """Every answer of a problem on every seed it has to be run on."""
     reference = problem.reference.read_bytes()
     text = reference.decode()
-    plan: list[tuple[str, bytes, int, str | None]] = []
-    plan += [("the reference", reference, seeds.reference, None)]
-    plan += [(f"right/{path.name}", path.read_bytes(), seeds.right, None) for path in problem.right]
+    plan = [(seeds.reference, partial(Job, problem, "the reference", reference))]
     plan += [
-        (wrong.name, wrong.source(text).encode(), seeds.wrong, wrong.caught_by)
-        for wrong in read_wrong(problem)
+        (seeds.right, partial(Job, problem, f"right/{path.name}", path.read_bytes()))
+        for path in problem.right
     ]
-    plan += [("the stub", problem.stub.read_bytes(), 1, "")]
-    return [
-        Job(problem, name, source, seed, must_break)
-        for name, source, count, must_break in plan
-        for seed in range(count)
-    ]
+    todo = [job(seed, None) for count, job in plan for seed in range(count)]
+    kinds = {claim.id: claim.kind.value for claim in claims_of(problem)}
+    for wrong in read_wrong(problem):
+        job = partial(Job, problem, wrong.name, wrong.source(text).encode())
+        allowed = wrong.levels or DESERVED[kinds[wrong.caught_by]]
+        todo += [job(seed, wrong.caught_by) for seed in range(seeds.wrong)]
+        todo += [job(seed, wrong.caught_by, allowed) for seed in range(seeds.levels)]
+    if seeds.wrong:
+        todo.append(Job(problem, "the stub", problem.stub.read_bytes(), 0, ""))
+    return todo
 
 
 def run_all(todo: list[Job], workers: int) -> Iterator[tuple[Job, Complaint | None]]:
@@ -158,7 +98,7 @@ def run_all(todo: list[Job], workers: int) -> Iterator[tuple[Job, Complaint | No
 def run(job: Job) -> tuple[Job, Complaint | None]:
     """Run one answer; what is wrong with the suite, if anything."""
     must_break = job.must_break
-    only = frozenset({must_break} if must_break else ())
+    only = frozenset({must_break} if must_break and not job.levels else ())
     shrinks = must_break is None
     budget = Budget("verify", QUICK.examples, QUICK.run_s * 5, QUICK.shrink_s, shrink=shrinks)
     session = _session(job.problem)
@@ -185,11 +125,18 @@ def _complaint(job: Job, result: Result) -> str:
     if job.must_break == "":
         held = [check.id for check in result.checks if check.status == HELD]
         return f"it does nothing and yet holds {', '.join(held)}" if held else ""
-    if any(check.status == BROKE for check in result.checks):
-        return ""
-    if result.checks and all(check.reason.startswith("needs a ") for check in result.checks):
+    named = [check for check in result.checks if check.id == job.must_break]
+    if named and named[0].reason.startswith("needs a "):
         return ""  # a machine with that device proves it
-    return f"not caught by {job.must_break} {result.could_not_grade}".strip()
+    if not named or named[0].status != BROKE:
+        return f"not caught by {job.must_break} {result.could_not_grade}".strip()
+    if job.levels and result.level not in job.levels:
+        others = [
+            check.id for check in result.checks if check.status == BROKE and check not in named
+        ]
+        allowed = " or ".join(sorted(job.levels))
+        return f"{result.level}, not {allowed}: beside {job.must_break} break {', '.join(others)}"
+    return ""
 
 
 @cache

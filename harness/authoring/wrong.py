@@ -10,12 +10,16 @@ from harness.problems import BadPack, Problem
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One wrong answer. `edits` pair a text found once in the reference with its new text."""
+    """One wrong answer. `edits` pair a text found once in the reference with its new text.
+
+    `levels`: the verdicts it may get, where the kind of the check that catches it says too little.
+    """
 
     name: str
     caught_by: str
     mistake: str
     edits: tuple[tuple[str, str], ...]
+    levels: frozenset[str] = frozenset()
 
     def source(self, reference: str) -> str:
         """The reference with the edits made; raises `BadPack` when one does not fit."""
@@ -39,6 +43,7 @@ def read_wrong(problem: Problem) -> list[Wrong]:
                 caught_by=entry["caught_by"],
                 mistake=entry["mistake"],
                 edits=tuple((edit["find"], edit["replace"]) for edit in entry["edits"]),
+                levels=frozenset(entry.get("levels", ())),
             )
             for entry in document["wrong"]
         ]

@@ -6,11 +6,15 @@ import importlib
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.commands.common import ALL_HELD, SOMETHING_BROKE, pack_of, problem_of
 from harness.problems import BadPack, Problem, all_problems
+
+if TYPE_CHECKING:
+    from harness.authoring.verify import Seeds
 
 
 @click.command("verify", short_help="Prove a suite good (for authors).")
@@ -21,22 +25,36 @@ from harness.problems import BadPack, Problem, all_problems
     is_flag=True,
     help="Reference on 100 seeds, other right answers on 30, wrong ones on 10.",
 )
+@click.option(
+    "--levels",
+    "is_levels",
+    is_flag=True,
+    help="Only the verdicts on wrong answers: is one mistake charged as one? Three seeds.",
+)
 @click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
 @click.pass_context
-def verify_command(ctx: click.Context, slug: str | None, is_long: bool, workers: int) -> None:
+def verify_command(
+    ctx: click.Context, slug: str | None, is_long: bool, is_levels: bool, workers: int
+) -> None:
     """Run every right and wrong answer of SLUG (all problems when left out).
 
     The reference and the other right answers must hold every check, the stub must break, and each
-    wrong answer must be caught by the check it names.
+    wrong answer must be caught by the check it names. The long form also runs whole rounds on the
+    wrong answers and holds that one mistake is not charged as several.
 
     \b
     Examples:
       harness verify paged_allocator
       harness verify --long
     """
+    from harness.authoring.verify import LEVELS, LONG, SHORT
+
     try:
         chosen = [problem_of(ctx, slug)] if slug else all_problems(pack_of(ctx))
-        complaints = sum(_verify(problem, is_long, workers) for problem in chosen)
+        complaints = sum(
+            _verify(problem, LEVELS if is_levels else LONG if is_long else SHORT, workers)
+            for problem in chosen
+        )
     except BadPack as error:
         raise click.UsageError(str(error)) from None
     click.echo(f"{len(chosen)} verified, {complaints} complaints.")
@@ -46,8 +64,9 @@ def verify_command(ctx: click.Context, slug: str | None, is_long: bool, workers:
     ctx.exit(SOMETHING_BROKE if complaints else ALL_HELD)
 
 
-def _verify(problem: Problem, is_long: bool, workers: int) -> int:
-    from harness.authoring.verify import LONG, SHORT, jobs, run_all, structure
+def _verify(problem: Problem, seeds: Seeds, workers: int) -> int:
+    from harness.authoring.structure import structure
+    from harness.authoring.verify import jobs, run_all
 
     started = time.monotonic()
     for name in ("pytest", "hypothesis", *(n for n in problem.needs if n == "torch")):
@@ -60,7 +79,7 @@ def _verify(problem: Problem, is_long: bool, workers: int) -> int:
         click.echo(f"  {found.what}: {found.words}")
     if complaints:
         return len(complaints)
-    todo = jobs(problem, LONG if is_long else SHORT)
+    todo = jobs(problem, seeds)
     for number, (_, complaint) in enumerate(run_all(todo, workers), start=1):
         if complaint is not None:
             complaints.append(complaint)
