@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -13,15 +15,40 @@ AGAIN_S = 0.02
 
 def on_signals(handler: Any) -> None:
     """Have the signals that stop a command handled so."""
-    for name in SIGNALS:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), handler)
+    for number in _numbers():
+        signal.signal(number, handler)
     sys.unraisablehook = _tried_again
 
 
 def stop(_: int, __: FrameType | None) -> None:
     """End by an exception, so that sandboxes are ended on the way out."""
     raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def whole() -> Iterator[None]:
+    """For what must not be left half done: a stop that comes meanwhile is heard after it.
+
+    A process forked inside starts deaf; `hear` ends that.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, _numbers())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+
+
+def hear() -> None:
+    """Be told to stop from now on."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _numbers())
+
+
+def _numbers() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
 
 
 def _tried_again(dropped: sys.UnraisableHookArgs) -> None:

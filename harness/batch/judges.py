@@ -19,6 +19,7 @@ import msgspec
 
 from harness.batch.run import TRIES, Job, begin, given_up, run
 from harness.batch.store import Stored
+from harness.stopped import hear, whole
 from harness.worker.processes import die_with_parent
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def run_all(
         while waiting or judges:
             while waiting and len(judges) < at_once + _ready(waiting[-1][0]):
                 job, tries = waiting.pop()
-                judges.append(_start(job, (ahead or {}).get(job.problem.slug), tries - 1))
+                with whole():  # a judge that nobody knows of would be waited for, and wait
+                    judges.append(_start(job, (ahead or {}).get(job.problem.slug), tries - 1))
             for judging in judges[:at_once]:
                 judging.go()
             for ready in connection.wait([judging.heard for judging in judges]):
@@ -106,6 +108,7 @@ def _judge(job: Job, ahead: Ahead | None, says: Connection, turn: Connection) ->
     """The whole life of one judge."""
     die_with_parent()
     with contextlib.suppress(KeyboardInterrupt):  # whoever was stopped says so
+        hear()
         session = begin(job)
         with contextlib.closing(session):
             if _comes(turn):

@@ -144,6 +144,40 @@ def test_a_round_that_is_stopped_ends_its_judges(tmp_path: Path) -> None:
     assert processes_of_session(round_of_two.pid) == []
 
 
+STOPPED_AT_A_START = """
+import os, signal, sys
+from harness.stopped import on_signals, stop
+from tests.batch.test_run import jobs, run_all, Path
+
+def seen(frame, event, _):
+    if event == "return" and frame.f_code.co_name == "_start":
+        sys.setprofile(None)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+on_signals(stop)
+sys.setprofile(seen)
+try:
+    list(run_all(jobs(Path({place!r}), 0), 1))
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+def test_a_stop_that_comes_while_a_judge_is_started_ends_it(tmp_path: Path) -> None:
+    """It knew of no stop and nobody of it: the round waited for it, and it for its turn."""
+    code = STOPPED_AT_A_START.format(place=str(tmp_path))
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        said, _ = run.communicate(timeout=30)
+        assert (run.returncode, said) == (0, "stopped\n")
+        assert processes_of_session(run.pid) == []
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+
+
 def processes_of_session(leader: int) -> list[str]:
     """What still runs in a session; a moment is given to what is ending."""
     deadline = time.monotonic() + 5
