@@ -23,7 +23,7 @@ from harness.worker.processes import die_with_parent
 HIRE, NO_HIRE, STRONG_NO_HIRE = "Hire", "No hire", "Strong no hire"
 DESERVED = {
     "invariant": frozenset({NO_HIRE, STRONG_NO_HIRE}),
-    "behaviour": frozenset({NO_HIRE}),
+    "behaviour": frozenset({NO_HIRE, STRONG_NO_HIRE}),
     "edge": frozenset({HIRE}),
     "cost": frozenset({HIRE}),
 }
@@ -41,7 +41,7 @@ class Seeds:
 
 
 SHORT = Seeds(reference=1, right=1, wrong=1, levels=0)
-LONG = Seeds(reference=100, right=30, wrong=10, levels=3)
+LONG = Seeds(reference=100, right=30, wrong=10, levels=1)
 LEVELS = Seeds(reference=0, right=0, wrong=0, levels=3)
 
 
