@@ -125,7 +125,8 @@ ATTACKS = [
     harmless("starts_many_threads"),
     harmless("leaves_a_daemon"),
     Attack("leaves_a_daemon_and_goes", (CRASHED,), "exited with status 0"),
-    later("answers_from_a_helper", "exited with status 0", CRASHED),
+    # on a slow machine its helper may still hold the stream when the time of the call is up
+    later("answers_from_a_helper", "exited with status 0|no answer within", CRASHED),
     harmless("runs_at_exit"),
     Attack("closes_every_descriptor", (PROTOCOL,), "it closed its stream"),
     harmless("closes_its_output"),
