@@ -131,11 +131,9 @@ def _complaint(job: Job, result: Result) -> str:
     if not named or named[0].status != BROKE:
         return f"not caught by {job.must_break} {result.could_not_grade}".strip()
     if job.levels and result.level not in job.levels:
-        others = [
-            check.id for check in result.checks if check.status == BROKE and check not in named
-        ]
+        broken = [check.id for check in result.checks if check.status == BROKE]
         allowed = " or ".join(sorted(job.levels))
-        return f"{result.level}, not {allowed}: beside {job.must_break} break {', '.join(others)}"
+        return f"{result.level}, not {allowed}: it breaks {', '.join(broken)}"
     return ""
 
 

@@ -20,6 +20,7 @@ from harness.batch.driver import NoCluster, connected, run_all_on
 from harness.batch.outstanding import AGAIN, Place, place_of
 from harness.batch.run import Job, given_up
 from harness.batch.store import Stored
+from harness.stopped import hear, whole
 from harness.worker.processes import die_with_parent
 
 STOP_LIMIT_S = 30.0  # for Ray to end what still runs for us
@@ -35,9 +36,10 @@ def run_all_there(jobs: list[Job], at_once: int | None, *, address: str) -> Iter
     context = multiprocessing.get_context("fork")
     heard, says = context.Pipe(duplex=False)
     driver = context.Process(target=_drive, args=(jobs, at_once, address, says), daemon=False)
-    driver.start()
-    says.close()
     try:
+        with whole():
+            driver.start()
+            says.close()
         yield from _heard(heard, driver, left)
     finally:
         _stop(driver)
@@ -71,6 +73,7 @@ def _drive(jobs: list[Job], at_once: int | None, address: str, says: Connection)
         says.send_bytes(msgspec.msgpack.encode(what))
 
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        hear()
         try:
             ray = connected(address)
         except NoCluster as error:
@@ -86,6 +89,8 @@ def _drive(jobs: list[Job], at_once: int | None, address: str, says: Connection)
 
 def _stop(driver: ForkProcess) -> None:
     """End it so that it ends what runs for it; one that does not is killed."""
+    if driver.pid is None:
+        return  # stopped before it was started
     if driver.is_alive():
         driver.terminate()
     driver.join(STOP_LIMIT_S)
