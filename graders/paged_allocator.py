@@ -530,10 +530,10 @@ def test_a_request_that_exactly_fits_succeeds(candidate, plan):
     last, free = moments[-1], [moment.looks[FREE] for moment in moments[-2:-1]]
     if free and free[0].value != last.num_free:
         return  # blocks went missing before: that is another check's to say
-    error = last.reply.asked.error
+    error, wants_blocks = last.reply.asked.error, last.call[0] in ("allocate", "append")
     assert error is not None
     raise Broke(
-        "an answer: the blocks it needs are free",
+        "an answer: the blocks it needs are free" if wants_blocks else "an answer",
         f"{error.type}: {error.message}",
         at=last.reply,
         also=free,
@@ -1009,22 +1009,36 @@ def test_an_unknown_sequence_is_a_key_error(candidate, freed, call):
     why="Clients choose request ids and retry with the same one.",
     ask="What is left of a sequence after free?",
 )
-@given(st.booleans(), st.integers(1, 5))
-@example(False, 1)
-@example(True, 1)
-def test_a_freed_id_is_free_again(candidate, by_fork, tokens):
+@given(programs(6), st.integers(0, 4), st.booleans(), st.integers(1, 5))
+@example((12, 2, [("allocate", 0, 7)]), 0, False, 1)
+@example((12, 2, [("allocate", 0, 7), ("allocate", 0, 1)]), 0, True, 1)
+@example((12, 2, [("allocate", 0, 7), ("fork", 0, 0)]), 0, False, 1)
+def test_a_freed_id_is_free_again(candidate, plan, which, by_fork, tokens):
     """the id of a freed sequence can be used again"""
-    pool = candidate.in_turn().PagedAllocator(12, 2)
-    pool.allocate("x", 7)
-    pool.free("x")
-    if by_fork:
-        pool.allocate("y", tokens)
-        table = pool.fork("y", "x")
-    else:
-        table = pool.allocate("x", tokens)
-    length, now = pool.num_tokens("x"), pool.block_table("x")
-    equal(length, tokens, what="the tokens of the new sequence")
-    equal(now, table, what="the table of the new sequence")
+    model, program, pool = planned(candidate, plan)
+    living = sorted(model.lengths)
+    if not living:
+        return
+    seq = living.pop(which % len(living))
+    pool.free(seq)
+    model.free(seq)
+    free, num_free = pool.read("num_free_blocks", probe=True), model.num_free()
+    call = ("fork", living[0], seq) if by_fork and living else ("allocate", seq, tokens)
+    if not getattr(model, call[0])(*call[1:]):
+        return
+    table = pool.call(*call)
+    with program.probing():
+        after = look(pool, model, (FREE, TABLES, LENGTHS))
+    program.run()
+    assert pool.value
+    if not free.ok or free.value != num_free:
+        return  # it went wrong before
+    blocks = whole_numbers(table, "blocks")
+    equal(after[LENGTHS][seq], model.lengths[seq], what="the tokens of the new sequence")
+    equal(after[TABLES][seq], blocks, what="the table of the new sequence")
+    equal(after[FREE], model.num_free(), what="free blocks")
+    for other in living:
+        equal(after[LENGTHS][other], model.lengths[other], what=f"the tokens of {other!r}")
 
 
 @edge(
