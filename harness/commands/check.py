@@ -157,6 +157,7 @@ def _source(path: Path, problem: Problem, *, named: bool) -> bytes:
 
 
 def _options(seed: int | None, budget: str, only: tuple[str, ...], device: str) -> Options:
+    from harness.batch.room import cores
     from harness.judge.budget import BUDGETS
     from harness.judge.round import PRACTICE_SEED, Options
     from harness.suite.claims import identify
@@ -166,6 +167,7 @@ def _options(seed: int | None, budget: str, only: tuple[str, ...], device: str) 
         budget=BUDGETS[budget],
         only=frozenset(identify(name) for name in only),
         device=device,
+        draws_beside=cores() > 1,
     )
 
 

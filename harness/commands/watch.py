@@ -82,6 +82,7 @@ def _once(
     ahead: Ahead | None = None,
 ) -> list[str]:
     """One check; the ids that broke. Prints what changed as soon as it is known."""
+    from harness.batch.room import cores
     from harness.judge.round import Options, grade_and_keep
     from harness.remote.session import Submission
     from harness.submissions import BadSubmission, read_submission
@@ -99,7 +100,7 @@ def _once(
         if check.status == BROKE or check.id in broken:
             click.echo(terminal.check_line(check, colour=colour))
 
-    options = Options(first=tuple(broken), ahead=ahead)
+    options = Options(first=tuple(broken), ahead=ahead, draws_beside=cores() > 1)
     result = grade_and_keep(problem, session, options, backend=sandbox, tell=tell)
     journal.note_result(Path(), problem.slug, str(path), result, time.time())
     _say_changes(result, broken, colour)

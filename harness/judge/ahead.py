@@ -51,7 +51,7 @@ def draw_ahead(problem: Problem, options: Options) -> Ahead:
     The suite stays imported: the examples are made of its classes.
     """
     drawing = _Drawing(options)
-    with kept_to_the_seed(), _one_thread():
+    with kept_to_the_seed(), one_thread():
         code = pytest.main(pytest_arguments(problem), plugins=[drawing])
     if code == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
@@ -73,13 +73,13 @@ class _Drawing:
             claim = getattr(item.obj, ATTRIBUTE, None)
             if claim and hasattr(item.obj, "hypothesis") and _peak_mib() < self._limit:
                 run_examples(item.obj, claim, self._options.budget, self._options.seed)
-                drawn = _examples_of(item.obj)
+                drawn = examples_of(item.obj)
                 if drawn is not None:
                     self.drawn[claim.id] = drawn
         items.clear()
 
 
-def _examples_of(check: Any) -> Drawn | None:
+def examples_of(check: Any) -> Drawn | None:
     """The arguments of every example; None where they cannot be told before a check runs."""
     inner = check.hypothesis.inner_test
     drawn: Drawn = []
@@ -104,7 +104,7 @@ def _examples_of(check: Any) -> Drawn | None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Nothing is forked from a process that torch has threads in: they would be waited for."""
     torch = sys.modules.get("torch")
     if torch is None:

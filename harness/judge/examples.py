@@ -7,7 +7,8 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
@@ -30,6 +31,16 @@ from harness.suite.claims import Claim
 PREPARED = "harness_is_prepared"
 PASSES_THROUGH = (StopTest, UnsatisfiedAssumption)  # Hypothesis' own control flow
 Drawn = list[tuple[tuple[Any, ...], dict[str, Any]]]  # the arguments of a check, example by example
+
+
+class Source(Protocol):
+    """Where examples come from that were drawn by somebody else."""
+
+    def get(self, check: str, /) -> Drawn | None:
+        """Those of the check that is to be run now; None when it has to draw them."""
+
+
+NOTHING: Source = MappingProxyType[str, Drawn]({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,9 +11,10 @@ import pytest
 
 from harness.judge.budget import REPLAY_LIMIT_S, Budget
 from harness.judge.examples import (
-    Drawn,
+    NOTHING,
     Examples,
     Failure,
+    Source,
     is_nondeterministic,
     is_unsettled,
     run_examples,
@@ -47,7 +48,7 @@ class Judge:
         only: frozenset[str],
         first: tuple[str, ...] = (),
         call_limit_s: float,
-        drawn: Mapping[str, Drawn] = {},
+        drawn: Source = NOTHING,
         tell: Callable[[Check], None],
     ) -> None:
         self.checks: list[Check] = []

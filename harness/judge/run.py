@@ -26,7 +26,8 @@ class Options:
     """How to grade. `only` names checks, empty means all; `first` those to run first.
 
     `ahead` holds examples drawn for this seed and budget, here or in the process this one was
-    forked from; the suite they were drawn for stays imported.
+    forked from; the suite they were drawn for stays imported. `draws_beside`: without them, a
+    second process draws some while checks run, on a core of its own.
     """
 
     seed: int = PRACTICE_SEED
@@ -35,6 +36,7 @@ class Options:
     first: tuple[str, ...] = ()
     device: str = "cpu"
     ahead: Ahead | None = None
+    draws_beside: bool = False
 
 
 class NoSuchCheck(Exception):
@@ -65,8 +67,10 @@ def run_suite(
     import pytest
 
     from harness.judge.apart import kept_to_the_seed
+    from harness.judge.beside import Beside
     from harness.judge.judge import Judge
 
+    beside = Beside() if options.draws_beside and not options.ahead else None
     judge = Judge(
         session,
         options.budget,
@@ -74,14 +78,17 @@ def run_suite(
         only=options.only,
         first=options.first,
         call_limit_s=problem.call_limit_s,
-        drawn=options.ahead.take() if options.ahead else {},
+        drawn=options.ahead.take() if options.ahead else beside or {},
         tell=lambda check: None if check.id in judge.out_of_time else tell(check),
     )
     crashes = _Collection()
     try:
         with kept_to_the_seed():
-            code = pytest.main(pytest_arguments(problem), plugins=[_Named(judge), crashes])
+            plugins = [_Named(judge), crashes, *([beside] if beside else [])]
+            code = pytest.main(pytest_arguments(problem), plugins=plugins)
     finally:
+        if beside:
+            beside.end()
         if options.ahead is None:
             _forget(problem)
     if code == pytest.ExitCode.INTERRUPTED and not crashes.reasons:
