@@ -11,6 +11,7 @@ import mmap
 import multiprocessing
 import os
 import pickle
+import resource
 import signal
 import struct
 import tempfile
@@ -45,7 +46,7 @@ class Beside:
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Start, when the checks have their order, their seed and their budget."""
         self._order = [getattr(item.obj, ATTRIBUTE).id for item in items]
-        with whole(), warnings.catch_warnings():
+        with whole(), warnings.catch_warnings(), contextlib.suppress(OSError):
             warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
             self._pid = os.fork()
             if not self._pid:
@@ -63,7 +64,10 @@ class Beside:
         start, size = self._places.get(check, (0, 0))
         if not size:
             return None
-        drawn: Drawn = pickle.loads(os.pread(self._kept.fileno(), size, start))
+        try:
+            drawn: Drawn = pickle.loads(os.pread(self._kept.fileno(), size, start))
+        except Exception:  # noqa: BLE001 - whatever a class of the suite makes of it
+            return None
         return drawn
 
     def end(self) -> None:
@@ -79,12 +83,20 @@ class Beside:
         """The whole life of the process beside: from the last check to the one being judged."""
         try:
             die_with_parent()
+            self._let_go_of_the_rest()
             with one_thread():
                 self._draw(items)
         except BaseException:  # noqa: BLE001 - the judge draws what is missing
             pass
         finally:
             os._exit(0)
+
+    def _let_go_of_the_rest(self) -> None:
+        """A worker ends when nobody holds the other end of its stream: it is the judge's alone."""
+        first, second = sorted((self._kept.fileno(), self._says.fileno()))
+        os.closerange(3, first)
+        os.closerange(first + 1, second)
+        os.closerange(second + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
     def _draw(self, items: list[Any]) -> None:
         start = 0
@@ -97,6 +109,7 @@ class Beside:
                 continue
             with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
                 held = pickle.dumps(drawn)
-                os.pwrite(self._kept.fileno(), held, start)
+                if os.pwrite(self._kept.fileno(), held, start) < len(held):
+                    return
                 self._says.send_bytes(TOLD.pack(position, start, len(held)))
                 start += len(held)

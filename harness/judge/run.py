@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -70,7 +71,10 @@ def run_suite(
     from harness.judge.beside import Beside
     from harness.judge.judge import Judge
 
-    beside = Beside() if options.draws_beside and not options.ahead else None
+    beside = None
+    if options.draws_beside and not options.ahead:
+        with contextlib.suppress(OSError):  # no place for a file: the judge draws for itself
+            beside = Beside()
     judge = Judge(
         session,
         options.budget,
