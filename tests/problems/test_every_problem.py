@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.authoring.verify import structure
+from harness.authoring.structure import structure
 from harness.authoring.wrong import Wrong, read_wrong
 from harness.journal import Case
 from harness.judge.round import Options, grade_and_keep, open_session
