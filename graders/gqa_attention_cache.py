@@ -300,10 +300,14 @@ LONG_PAST = 10_000  # above the usual windows; a mask of all its pairs still has
 @given(st.integers(0, LONG_PAST - 1))
 def test_a_long_past_is_seen_whole(candidate, position):
     """of a past of 10,000 tokens every one is seen"""
-    past = made(f"(torch.arange({LONG_PAST}) == {position}).float().reshape(1, 1, {LONG_PAST}, 1)")
-    q, new = made("torch.full((1, 1, 2, 1), 40.0)"), made("torch.zeros(1, 1, 2, 1)")
+    # heads of size one and the last slot are cases of their own
+    past = made(
+        f"(torch.arange({LONG_PAST}) == {position}).float().reshape(1, 1, {LONG_PAST}, 1)"
+        ".repeat(1, 1, 1, 2)"
+    )
+    q, new = made("torch.full((1, 1, 2, 2), 40.0)"), made("torch.zeros(1, 1, 2, 2)")
     program = candidate.program()
-    cache = program.KVCache(1, 1, LONG_PAST + 2, 1)
+    cache = program.KVCache(1, 1, LONG_PAST + 3, 2)
     cache.update(past, past)
     reply = program.attention(q, new, new, cache)
     program.run()
