@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.judge.budget import QUICK, Budget
@@ -110,6 +111,7 @@ def run_suite(
 def pytest_arguments(problem: Problem) -> list[str]:
     """pytest on a suite, with nothing of the user's and nothing printed."""
     _without_the_users_plugins()
+    _forget_namesakes(problem)
     return [
         str(problem.suite),
         "-c",
@@ -142,6 +144,14 @@ def _forget(problem: Problem) -> None:
     """Drop the imported suite: its checks carry this run's seed and budget."""
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) == str(problem.suite):
+            del sys.modules[name]
+
+
+def _forget_namesakes(problem: Problem) -> None:
+    """Drop suites of other packs that have this one's name: pytest would take one for the other."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or ""
+        if file != str(problem.suite) and Path(file).parts[-2:] == problem.suite.parts[-2:]:
             del sys.modules[name]
 
 
